@@ -1,0 +1,34 @@
+/*
+ * seal.h - secrets at rest: AES-256-GCM under the key in HOOK_KEY_FILE.
+ *
+ * The file holds 32 bytes as 64 hex digits or base64, or 32 raw bytes; it
+ * must not be readable by others.  A sealed text is
+ * "sealed:v1:" base64(12-byte nonce, ciphertext, 16-byte tag); context (the
+ * subscription's id) is authenticated with it, so that a sealed secret moved
+ * to another row does not open.
+ *
+ * Errors: -1 with *why, a static phrase.
+ */
+#ifndef SEAL_H
+#define SEAL_H
+
+#include "buf.h"
+
+struct seal {
+	unsigned char	key[32];
+	int		set;		/* 0: no HOOK_KEY_FILE */
+};
+
+/* Load HOOK_KEY_FILE; no such variable leaves set 0 and is no error. */
+int	 seal_load(struct seal *, const char **why);
+void	 seal_wipe(struct seal *);
+
+/* Append the sealed text; without a key the plain text. */
+int	 seal_close(const struct seal *, const char *context,
+	    const char *plain, struct buf *out, const char **why);
+
+/* Append the plain text of a stored one, sealed or not.  Wipe out after. */
+int	 seal_open(const struct seal *, const char *context,
+	    const char *stored, struct buf *out, const char **why);
+
+#endif /* SEAL_H */

@@ -1,0 +1,92 @@
+/*
+ * sign.h - webhook signatures: make and check, by scheme.
+ *
+ * A scheme is a row of the table in sign.c, not a function, wherever its
+ * parts are: where signature, timestamp and id stand, what is signed, which
+ * digest or key, which encoding.  Facts: hook-signature(5).
+ *
+ * Secrets come in their published form (whsec_..., whsk_..., whpk_...).
+ * Everything compared with a secret is compared in constant time; key
+ * material is wiped before it is freed.  Units: timestamps and tolerances are
+ * seconds.  Every byte of headers and body is hostile.
+ */
+#ifndef SIGN_H
+#define SIGN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+#define SIGN_NO_TOLERANCE	(-1)	/* do not check the timestamp */
+
+struct sign_header {
+	const char	*name;
+	const char	*value;
+};
+
+/* One message as it came, or as it will go. */
+struct sign_message {
+	const struct sign_header	*header;
+	size_t				 nheader;
+	const void			*body;
+	size_t				 body_len;	/* bytes */
+	const char			*url;		/* or NULL */
+	const char			*method;	/* or NULL: POST */
+};
+
+struct sign_scheme;
+struct sign_key;
+
+/* By name, NULL if unknown; by number, NULL past the last. */
+const struct sign_scheme *sign_scheme(const char *name);
+const struct sign_scheme *sign_scheme_at(size_t n);
+const char *sign_scheme_name(const struct sign_scheme *);
+int64_t	 sign_scheme_tolerance(const struct sign_scheme *);
+
+/*
+ * Read a secret for a scheme; NULL with *why (static, names no secret) if it
+ * can't be one.  for_signing refuses what can only verify (whpk_).
+ */
+struct sign_key *sign_key(const struct sign_scheme *, const char *secret,
+	    int for_signing, const char **why);
+void	 sign_key_free(struct sign_key *);
+
+/*
+ * Append header lines "name: value\n" to out for a body sent at time now
+ * under id; several keys give several signatures in the order given.
+ */
+int	 sign_make(const struct sign_scheme *, struct sign_key *const *key,
+	    size_t nkey, const char *id, int64_t now,
+	    const struct sign_message *, struct buf *out);
+
+/*
+ * Standard Webhooks, without the header lines: one "v1,..." or "v1a,..."
+ * value appended to out.  What hook-deliver calls for each request.
+ */
+int	 sign_standard(const struct sign_key *, const char *id, int64_t now,
+	    const void *body, size_t len, struct buf *out);
+
+/*
+ * Legacy option of hook-sub -L: appends "t=...,v1=<hex>" over "t.body".
+ */
+int	 sign_legacy(const struct sign_key *, int64_t now, const void *body,
+	    size_t len, struct buf *out);
+
+/*
+ * Check.  0 good, with *which the index of the key that matched (may be
+ * NULL); 1 no, with *why a static phrase that gives away nothing.  now is the
+ * receiver's clock, tolerance SIGN_NO_TOLERANCE or seconds either way.
+ */
+int	 sign_check(const struct sign_scheme *, struct sign_key *const *key,
+	    size_t nkey, const struct sign_message *, int64_t now,
+	    int64_t tolerance, size_t *which, const char **why);
+
+/*
+ * A new secret of 32 random bytes: "whsec_..." or, ed25519, "whsk_...".
+ * The caller wipes out.  sign_public() appends "whpk_..." of a whsk_ key.
+ */
+int	 sign_new_secret(int ed25519, struct buf *out);
+int	 sign_public(const struct sign_key *, struct buf *out);
+
+#endif /* SIGN_H */

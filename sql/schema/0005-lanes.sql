@@ -1,0 +1,103 @@
+-- The claim: one lane per subscription.  Who owns a lane is the only sender
+-- to that subscription, so its cap, rate, order and breaker hold everywhere.
+
+create table webhook_lanes (
+	subscription_id	bigint primary key
+	    references webhook_subscriptions on delete cascade,
+	owner		text,
+	fence		bigint not null default 0,
+	leased_until	timestamptz,
+	next_due_at	timestamptz,
+	hold_until	timestamptz,
+	failures	integer not null default 0,
+	breaker		text not null default 'closed',
+	tokens		double precision not null default 0,
+	tokens_at	timestamptz not null default now(),
+	takeovers	bigint not null default 0,
+	constraint breaker_known check (breaker in ('closed', 'open')),
+	constraint leased_by_somebody check
+	    ((owner is null) = (leased_until is null))
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index webhook_lanes_due on webhook_lanes (next_due_at)
+    where next_due_at is not null;
+
+comment on column webhook_lanes.fence is
+    'raised by every claim; a result written under an older one is refused';
+comment on column webhook_lanes.next_due_at is
+    'when a worker should look: the lease''s end while leased, the earliest due row otherwise; null: nothing waits';
+comment on column webhook_lanes.hold_until is
+    'nothing is sent before: Retry-After, or an open breaker''s next probe';
+comment on column webhook_lanes.failures is
+    'failed attempts since the last success';
+comment on column webhook_lanes.tokens is
+    'of the rate''s bucket, as of tokens_at';
+comment on column webhook_lanes.takeovers is
+    'leases that ran out and were taken by somebody else';
+
+-- Workers that run, for people and for sharing lanes fairly.
+create table webhook_workers (
+	name		text primary key,
+	tool		text not null,
+	started_at	timestamptz not null default now(),
+	seen_at		timestamptz not null default now(),
+	lanes		integer not null default 0,
+	hungry		boolean not null default false
+) with (fillfactor = 50);
+
+comment on column webhook_workers.name is
+    'host:pid:random; what lanes.owner and attempts.worker hold';
+comment on column webhook_workers.hungry is
+    'has room and found no free lane: others give some back';
+
+-- A new subscription gets its lane; a removed one leaves no row waiting.
+create function webhook_subscription_made() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+	insert into webhook_lanes (subscription_id) values (new.id);
+	return null;
+end
+$$;
+create trigger webhook_subscription_made after insert
+    on webhook_subscriptions
+    for each row execute function webhook_subscription_made();
+
+-- The lane is locked first: a fan-out that got there before has committed its
+-- rows, which the UPDATE's own snapshot then sees; one that comes later finds
+-- no lane.
+create function webhook_subscription_gone() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+	perform from webhook_lanes where subscription_id = old.id for update;
+	update webhook_deliveries set state = 'discarded',
+	    discarded = 'subscription removed', finished_at = now()
+	where subscription_id = old.id and state = 'pending';
+	return old;
+end
+$$;
+create trigger webhook_subscription_gone before delete
+    on webhook_subscriptions
+    for each row execute function webhook_subscription_gone();
+
+-- A change by any hand raises the revision, and a lane that was at rest is
+-- looked at again.
+create function webhook_subscription_set() returns trigger
+language plpgsql security definer set search_path from current as $$
+begin
+	new.revision := old.revision + 1;
+	new.updated_at := now();
+	if new.state = 'active' and old.state <> 'active' then
+		new.state_reason := null;
+		new.failing_since := null;
+		update webhook_lanes set next_due_at = now(),
+		    hold_until = null, failures = 0, breaker = 'closed'
+		where subscription_id = new.id and owner is null;
+	end if;
+	return new;
+end
+$$;
+create trigger webhook_subscription_set before update
+    on webhook_subscriptions for each row
+    when (old.* is distinct from new.*
+	and old.failing_since is not distinct from new.failing_since)
+    execute function webhook_subscription_set();
