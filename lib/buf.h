@@ -3,7 +3,8 @@
  *
  * Ownership: a struct buf owns s until buf_free().  s is NULL or holds len
  * bytes followed by a NUL that is not counted, so text may be used as a
- * string.  Only with other low-level primitives; knows nothing of this suite.
+ * string.  What is added must not lie in the buffer itself.  Memory outgrown
+ * is overwritten before it is freed.  Knows nothing of this suite.
  *
  * Errors: -1 with errno ENOMEM, or EFBIG when max bytes would be exceeded;
  * the buffer then holds what it held before (buf_readall: what fitted).
@@ -36,9 +37,7 @@ int	 buf_room(struct buf *, size_t n) BUF_CHECKED;
 /* Read a descriptor to its end. */
 int	 buf_readall(struct buf *, int fd) BUF_CHECKED;
 
-/*
- * Read the file at path to its end; what buf_readall() and open(2) say.
- */
+/* Read the file at path to its end; errors are open(2)'s or the above. */
 int	 buf_readfile(struct buf *, const char *path) BUF_CHECKED;
 
 /* Forget the content, keep the memory. */
