@@ -1,0 +1,133 @@
+# hookutils.  Targets: all check fuzz demo install lint dist clean.
+#
+#	make check T='t/200-enqueue.t'	some scripts only
+#	make check PROVE_FLAGS=-v	see every check
+#	make check SAN=1		under ASan and UBSan, in build-san
+#	make install PREFIX=/usr DESTDIR=/tmp/root
+#
+# A new lib/*.c, cmd/hook-*.c, sql/query/*.sql, t/unit/*.c, t/fuzz/*.c or
+# man/* is found by its name; nothing here needs an edit.
+
+VERSION	= 0.1.0
+PREFIX	= /usr/local
+DESTDIR	=
+
+ifdef SAN
+BUILD	?= build-san
+OPT	= -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+	  -fno-sanitize-recover=all
+else
+BUILD	?= build
+OPT	= -O2 -D_FORTIFY_SOURCE=2
+endif
+
+CC	= gcc
+CLANG	= clang
+PKG	= libpq libcurl libcrypto libbsd-overlay
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKG))
+PKG_LIBS := $(shell pkg-config --libs $(PKG))
+SSL_LIBS := $(shell pkg-config --libs libssl libcrypto)
+
+WARN	= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	  -Wformat=2 -Wvla -Wpointer-arith -Wwrite-strings
+CFLAGS	= -g $(OPT) -fstack-protector-strong $(WERROR)
+CPPFLAGS = -std=c11 -D_GNU_SOURCE -I$(BUILD) -Ilib $(PKG_CFLAGS)
+COMPILE	= $(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP
+LDFLAGS	= -Wl,--as-needed
+
+LIB	= $(patsubst lib/%.c,$(BUILD)/lib/%.o,$(wildcard lib/*.c)) \
+	  $(BUILD)/stmt.o
+CMD	= $(patsubst cmd/%.c,$(BUILD)/%,$(wildcard cmd/hook-*.c))
+UNIT	= $(patsubst t/unit/%.c,$(BUILD)/t/%.t,$(wildcard t/unit/*.c))
+FUZZ	= $(patsubst t/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard t/fuzz/*.c))
+GEN	= $(BUILD)/stmt.h $(BUILD)/config.h
+FUZZ_S	= 10
+
+all: $(CMD) $(BUILD)/libhook.a
+tests: all $(UNIT) $(BUILD)/t/sink
+
+# Rewritten only when the text changes, so that a query's new wording
+# recompiles one file.  The folders stand for files that went away.
+$(BUILD)/stmt.h $(BUILD)/stmt.c $(BUILD)/config.h &: scripts/embed-sql \
+    Makefile sql/query sql/schema $(wildcard sql/query/*.sql)
+	@mkdir -p $(BUILD)/lib $(BUILD)/cmd $(BUILD)/t $(BUILD)/fuzz
+	VERSION=$(VERSION) PREFIX=$(PREFIX) scripts/embed-sql $(BUILD)
+
+$(BUILD)/stmt.o: $(BUILD)/stmt.c $(GEN)
+	$(COMPILE) -c -o $@ $<
+$(BUILD)/lib/%.o: lib/%.c | $(GEN)
+	$(COMPILE) -c -o $@ $<
+$(BUILD)/cmd/%.o: cmd/%.c | $(GEN)
+	$(COMPILE) -c -o $@ $<
+$(BUILD)/t/%.o: t/unit/%.c | $(GEN)
+	$(COMPILE) -c -o $@ $<
+
+# Made anew each time, so that a module that was removed is gone from it.
+$(BUILD)/libhook.a: $(LIB)
+	@rm -f $@
+	$(AR) rcs $@ $(LIB)
+
+$(BUILD)/hook-%: $(BUILD)/cmd/hook-%.o $(BUILD)/libhook.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
+$(BUILD)/t/%.t: $(BUILD)/t/%.o $(BUILD)/libhook.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
+$(BUILD)/t/sink: t/sink.c | $(GEN)
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(SSL_LIBS)
+
+# Built of sources, not of libhook.a: the library is instrumented too.
+$(BUILD)/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c lib/*.h) $(GEN)
+	$(CLANG) $(CPPFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -o $@ $< $(wildcard lib/*.c) \
+	    $(BUILD)/stmt.c $(PKG_LIBS) -lm
+
+fuzz: $(FUZZ)
+	@for f in $(FUZZ); do \
+		n=$${f##*/}; \
+		mkdir -p $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n || exit; \
+		echo "fuzz $$n for $(FUZZ_S) s"; \
+		$$f -max_total_time=$(FUZZ_S) -timeout=5 -verbosity=0 \
+		    -artifact_prefix=$(BUILD)/fuzz/$$n- \
+		    $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n || exit; \
+	done
+
+check:
+	@BUILD=$(BUILD) SAN=$(SAN) PROVE_FLAGS="$(PROVE_FLAGS)" MAKEFLAGS= \
+	    scripts/check $(T)
+
+lint:
+	@BUILD=$(BUILD) MAKEFLAGS= scripts/lint
+
+demo:
+	@MAKEFLAGS= scripts/demo
+
+BINDIR	= $(DESTDIR)$(PREFIX)/bin
+SHARE	= $(DESTDIR)$(PREFIX)/share/hookutils
+MANDIR	= $(DESTDIR)$(PREFIX)/share/man
+
+install: all
+	install -d $(BINDIR) $(SHARE)/sql/schema $(SHARE)/etc
+	install -m 755 $(CMD) scripts/hook scripts/hook-migrate $(BINDIR)
+	install -m 644 sql/partitions.sql $(SHARE)/sql
+	install -m 644 sql/schema/*.sql $(SHARE)/sql/schema
+	if ls scripts/etc/* >/dev/null 2>&1; then \
+		cp -R scripts/etc/. $(SHARE)/etc; fi
+	for p in man/*.[1-8]; do \
+		d=$(MANDIR)/man$${p##*.}; \
+		install -d $$d && install -m 644 $$p $$d || exit; \
+	done
+
+# From what git knows: nothing that lies about gets in.
+dist:
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=hookutils-$(VERSION)/ HEAD | \
+	    gzip -9n >$(BUILD)/hookutils-$(VERSION).tar.gz
+	@echo $(BUILD)/hookutils-$(VERSION).tar.gz
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all tests check fuzz lint demo install dist clean
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+-include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
