@@ -58,8 +58,8 @@ create table webhook_deliveries_dead_default
     partition of webhook_deliveries_dead default;
 create index webhook_dead_id on webhook_deliveries_dead (id);
 create index webhook_dead_of on webhook_deliveries_dead
-    (subscription_id, finished_at);
-create index webhook_dead_age on webhook_deliveries_dead (finished_at);
+    (subscription_id, finished_at, id);
+create index webhook_dead_age on webhook_deliveries_dead (finished_at, id);
 create index webhook_dead_event on webhook_deliveries_dead (outbox_id);
 
 create table webhook_deliveries_done partition of webhook_deliveries
@@ -80,7 +80,7 @@ comment on column webhook_deliveries.give_up_at is
 comment on column webhook_deliveries.discarded is
     'why it will never be sent';
 comment on column webhook_deliveries.order_key is
-    'hash of aggregate_id where the subscription is ordered, else null';
+    'hash of aggregate_id (else of event_id) where the subscription is ordered, else null';
 comment on column webhook_deliveries.payload_bytes is
     'length of the outbox row''s payload, so that a worker can budget';
 comment on column webhook_deliveries.body is

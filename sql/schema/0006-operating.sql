@@ -1,15 +1,16 @@
 -- What operators look at: the dead-letter queue, the audit trail, jobs, and
 -- counters that the programs keep as they go.
 
+-- The outbox is looked at only for deliveries whose subscription was removed.
 create view webhook_dlq as
     select d.id, 'delivery'::text as kind, d.subscription_id,
-	coalesce(s.tenant, o.tenant) as tenant, d.event_id, d.event_type,
-	d.state, d.attempts, d.last_status, d.last_error, d.created_at,
-	d.finished_at
+	coalesce(s.tenant, (select o.tenant from webhook_outbox o
+	    where o.id = d.outbox_id
+	    and o.created_at = d.outbox_created_at)) as tenant,
+	d.event_id, d.event_type, d.state, d.attempts, d.last_status,
+	d.last_error, d.created_at, d.finished_at
     from webhook_deliveries d
     left join webhook_subscriptions s on s.id = d.subscription_id
-    left join webhook_outbox o on o.id = d.outbox_id
-	and o.created_at = d.outbox_created_at
     where d.state in ('failed', 'expired');
 
 comment on view webhook_dlq is
@@ -40,6 +41,7 @@ create table webhook_jobs (
 	cursor_id	bigint not null default 0,
 	done		bigint not null default 0,
 	total		bigint,
+	made		bigint not null default 0,
 	state		text not null default 'running',
 	actor		text not null,
 	reason		text,
@@ -53,6 +55,10 @@ comment on table webhook_jobs is
     'long replays; cursor_id is moved with the rows, so a job resumes';
 comment on column webhook_jobs.cursor_id is
     'outbox or delivery id up to which the job is done';
+comment on column webhook_jobs.done is
+    'deliveries looked at, of total (with --fanout: events)';
+comment on column webhook_jobs.made is
+    'deliveries put back or created';
 
 create table webhook_counters (
 	name		text not null,
