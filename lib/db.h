@@ -34,6 +34,9 @@ struct stmt {
 struct db {
 	struct pg_conn		*conn;
 	struct pg_result	*res;		/* last result, or NULL */
+	struct pg_result	*got;		/* of db_send(), so far */
+	const char		*tool;
+	int			 connecting, sending, wants_write;
 	char			 sqlstate[6];	/* "" until one fails */
 	int			 code;		/* sysexits code, or 0 */
 	char			 why[512];	/* db_error() */
@@ -105,5 +108,29 @@ int	 db_exitcode(const struct db *);
  */
 int	 db_listen(struct db *, const char *follower) DB_CHECKED;
 int	 db_wait(struct db *, int timeout_ms) DB_CHECKED;
+
+/*
+ * Without blocking, for a program that waits for other things as well.
+ * db_start() begins to connect; db_step() moves whatever is under way and
+ * returns 1 when it is done (connected; or the statement's result is there),
+ * 0 when it waits for db_socket() (writable too if db_writes()), -1 when it
+ * failed.  db_send() sends one statement, already made ready by
+ * db_prepare(), which blocks; binary asks for binary results.
+ */
+int	 db_start(struct db *, const char *conninfo, const char *tool)
+	    DB_CHECKED;
+int	 db_step(struct db *) DB_CHECKED;
+int	 db_prepare(struct db *, const struct stmt *) DB_CHECKED;
+int	 db_send(struct db *, const struct stmt *, size_t narg,
+	    const struct db_arg *, int binary) DB_CHECKED;
+int	 db_socket(const struct db *);
+int	 db_writes(struct db *);
+int	 db_rows(const struct db *);	/* of the last result */
+
+/* Did a notification come since the last call?  Reads none from the net. */
+int	 db_notified(struct db *);
+
+/* Plans for statements that join arrays by index, whatever statistics say. */
+int	 db_plan_by_index(struct db *) DB_CHECKED;
 
 #endif /* DB_H */

@@ -83,3 +83,21 @@ comment on column webhook_secrets.secret is
     'whsec_... or whsk_... in clear, or sealed:v1:<base64> (HOOK_KEY_FILE)';
 comment on column webhook_secrets.expires_at is
     'signs until then; null: until rotated or removed';
+
+-- Does a filter match?  'yes', 'no', or why that can't be told: a payload
+-- that jsonb can't hold (\u0000, 1e131072) must not stop the fan-out, and
+-- only a function can catch that.  It matches when the first result is not
+-- false and not null, so that both $.amount > 100 and $ ? (@.amount > 100)
+-- read as people mean them.
+create function webhook_filter(payload json, filter jsonpath) returns text
+language plpgsql immutable as $$
+declare
+	first	jsonb;
+begin
+	first := jsonb_path_query_first(payload::jsonb, filter, '{}', true);
+	return case when first is null or first in ('null', 'false')
+	    then 'no' else 'yes' end;
+exception when others then
+	return 'filter: ' || sqlerrm;
+end
+$$;

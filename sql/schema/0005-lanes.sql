@@ -86,6 +86,14 @@ language plpgsql security definer set search_path from current as $$
 begin
 	new.revision := old.revision + 1;
 	new.updated_at := now();
+	if new.ordered and not old.ordered then
+		update webhook_deliveries_pending d set order_key =
+		    hashtextextended(coalesce(o.aggregate_id, o.event_id), 0)
+		from webhook_outbox o
+		where o.id = d.outbox_id
+		    and o.created_at = d.outbox_created_at
+		    and d.subscription_id = new.id and d.order_key is null;
+	end if;
 	if new.state = 'active' and old.state <> 'active' then
 		new.state_reason := null;
 		new.failing_since := null;

@@ -1,0 +1,65 @@
+-- finish: write the outcomes of attempts, each with its attempt row.
+-- Arrays, one element an attempt:
+--   $1  bigint[]   delivery ids
+--   $2  bigint[]   subscription ids
+--   $3  bigint[]   fences: a worker that lost its lane writes nothing
+--   $4  text[]     outcome: delivered, later, failed, discarded
+--   $5  integer[]  status, or null
+--   $6  bigint[]   later: pause in milliseconds; null: at the deadline
+--   $7  text[]     error, or null
+--   $8  bytea[]    first bytes of the answer, or null
+--   $9  integer[]  duration, milliseconds; null: nothing was sent
+--   $10 bigint[]   milliseconds since the attempt began
+--   $11 text[]     URL, or null
+--   $12 text       worker
+-- One row: how many were written.  A delivery that is no longer pending (its
+-- subscription was removed, or it was sent by a later owner) is left alone.
+with r as materialized (
+	select r.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
+	    $4::text[], $5::integer[], $6::bigint[], $7::text[],
+	    $8::bytea[], $9::integer[], $10::bigint[], $11::text[])
+	    as r (id, subscription_id, fence, outcome, status, pause_ms,
+	    error, head, duration_ms, ago_ms, url)
+	join webhook_lanes l on l.subscription_id = r.subscription_id
+	    and l.fence = r.fence
+), done as (
+	update webhook_deliveries d
+	set attempts = d.attempts + 1,
+	    state = case when r.outcome <> 'later' then r.outcome
+		when now() >= d.give_up_at then 'expired'
+		else 'pending' end,
+	    finished_at = case when r.outcome <> 'later'
+		or now() >= d.give_up_at then now() end,
+	    next_attempt_at = case when r.outcome <> 'later'
+		then d.next_attempt_at
+		else least(d.give_up_at,
+		    now() + r.pause_ms * interval '1 ms') end,
+	    discarded = case when r.outcome = 'discarded' then r.error end,
+	    last_status = r.status,
+	    last_error = r.error
+	from r
+	where d.id = r.id and d.state = 'pending'
+	returning d.id, d.attempts, d.state, d.event_type, r.status, r.error,
+	    r.head, r.duration_ms, r.ago_ms, r.url
+), told as (
+	insert into webhook_attempts (delivery_id, attempt, at, url, status,
+	    duration_ms, error, response_head, worker)
+	select id, attempts, now() - ago_ms * interval '1 ms', url, status,
+	    duration_ms, error, head, $12
+	from done
+), counted as (
+	insert into webhook_counters (name, label, outcome, shard, value)
+	select c.* from (
+		select 'deliveries_finished'::text, event_type, state,
+		    (pg_backend_pid() % 16)::smallint, count(*)
+		from done where state <> 'pending' group by event_type, state
+		union all
+		select 'attempts', event_type,
+		    case state when 'pending' then 'later' else state end,
+		    pg_backend_pid() % 16, count(*)
+		from done group by event_type, state
+		order by 1, 2, 3) c
+	on conflict (name, label, outcome, shard)
+	do update set value = webhook_counters.value + excluded.value
+)
+select count(*) from done

@@ -1,0 +1,37 @@
+-- lane_page: the next due deliveries of lanes that this worker owns.
+-- Arrays, one element a lane:
+--   $1  bigint[]       subscription ids
+--   $2  timestamptz[]  cursor: only rows after (this next_attempt_at,
+--   $3  bigint[]       this id)
+--   $4  integer[]      at most this many
+--   $5  boolean[]      raw: no envelope
+--   $6  bigint         payload bytes of one lane, about
+-- Rows, by lane and then in sending order: subscription_id, id, event_id,
+-- event_type, attempts of this round, next_attempt_at, head (the envelope up
+-- to the payload, null if raw), body (null: the outbox row is gone), whether
+-- the body is a transform's, and the row's order key (0 here).
+--
+-- A cursor, since rows that were sent stay in the index until a vacuum, which
+-- somebody's open snapshot may put off for hours.
+select w.subscription_id, d.id, d.event_id, d.event_type,
+    d.attempts - d.round_start, d.next_attempt_at,
+    case when not w.raw then '{"type":' || to_json(d.event_type)::text
+	|| ',"timestamp":"' || to_char(o.created_at at time zone 'UTC',
+	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+	|| '","api_version":' || coalesce(to_json(o.api_version)::text, 'null')
+	|| ',"id":"' || d.event_id || '","data":' end,
+    coalesce(d.body, o.payload::text), d.body is not null, 0::bigint
+from unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::integer[],
+    $5::boolean[]) as w (subscription_id, after_at, after_id, room, raw)
+cross join lateral (
+	select f.*, sum(f.payload_bytes) over (
+	    order by f.next_attempt_at, f.id) as so_far
+	from (select * from webhook_deliveries_pending p
+	    where p.subscription_id = w.subscription_id
+		and p.next_attempt_at <= now()
+		and (p.next_attempt_at, p.id) > (w.after_at, w.after_id)
+	    order by p.next_attempt_at, p.id
+	    limit w.room) f) d
+left join webhook_outbox o on o.id = d.outbox_id
+    and o.created_at = d.outbox_created_at
+where d.so_far - d.payload_bytes <= $6

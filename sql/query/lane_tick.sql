@@ -1,0 +1,40 @@
+-- lane_tick: this worker lives: renew its leases, and learn what changed.
+--   $1  text      owner: this worker's name
+--   $2  text      tool
+--   $3  bigint    lease, milliseconds
+--   $4  boolean   hungry: has room and found no lane
+--   $5  bigint[]  subscription ids
+--   $6  bigint[]  fences
+-- A row for each lane still owned: subscription_id, the subscription's
+-- revision, whether it is active; and one row with null, the lanes of the
+-- hungriest other worker (null: none is), the server's clock (unix seconds).
+with beat as (
+	insert into webhook_workers (name, tool, lanes, hungry)
+	values ($1, $2, cardinality($5::bigint[]), $4)
+	on conflict (name) do update set seen_at = now(),
+	    lanes = excluded.lanes, hungry = excluded.hungry
+), mine as materialized (
+	select l.subscription_id
+	from unnest($5::bigint[], $6::bigint[]) as w (id, fence)
+	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
+	where l.owner = $1
+), aging as materialized (
+	select l.subscription_id from webhook_lanes l
+	where l.subscription_id in (select subscription_id from mine)
+	    and l.owner = $1 and l.leased_until
+		< now() + $3::bigint * interval '1 ms' * 0.7
+	order by l.subscription_id
+	for no key update of l
+), renewed as (
+	update webhook_lanes l
+	set leased_until = now() + $3::bigint * interval '1 ms',
+	    next_due_at = now() + $3::bigint * interval '1 ms'
+	from aging a
+	where l.subscription_id = a.subscription_id and l.owner = $1
+)
+select m.subscription_id, s.revision, s.state = 'active'
+from mine m join webhook_subscriptions s on s.id = m.subscription_id
+union all
+select null, (select min(w.lanes) from webhook_workers w
+    where w.hungry and w.name <> $1 and w.tool = $2
+	and w.seen_at > now() - interval '5 s')::bigint, null
