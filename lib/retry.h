@@ -1,7 +1,7 @@
 /*
  * retry.h - what an outcome means, and when to try again.  Pure.
  *
- * DESIGN of the classes: hook-deliver(1), table of outcomes.  All delays are
+ * The classes: hook-deliver(1), table of outcomes.  All delays are
  * milliseconds and never negative; nothing here can overflow, whatever a
  * remote side sends.
  */
@@ -20,7 +20,8 @@ enum retry_class {
 
 /*
  * Class of a final status (0: none came).  retry_4xx makes every 4xx but 410
- * transient; abort is the response header "webhook-delivery: abort".
+ * transient; abort is the response header "webhook-delivery: abort", which
+ * makes all but a success and 410 permanent.
  */
 enum retry_class retry_classify(int status, int retry_4xx, int abort);
 
@@ -31,7 +32,9 @@ int	 retry_holds_lane(int status);
  * Retry-After, RFC 9110 10.2.3: delta-seconds, or a date in one of the three
  * HTTP forms, GMT, against now_s (unix seconds).  Milliseconds from now, at
  * most RETRY_AFTER_MAX_MS; -1 for anything unreadable, negative or past.
- * Spaces around it are ignored.  0 is 0.
+ * Spaces and tabs around it are ignored.  0 is 0.  The name of the day must
+ * be one, but need not be the date's.  Of two header lines the caller takes
+ * the larger result.
  */
 #define RETRY_AFTER_MAX_MS	(INT64_C(30) * 86400 * 1000)
 int64_t	 retry_after(const char *value, size_t len, int64_t now_s);
@@ -40,14 +43,14 @@ int64_t	 retry_after(const char *value, size_t len, int64_t now_s);
  * Pause after the n-th failed attempt of a round (1 = first): schedule[n-1]
  * with +-20 % jitter (r in [0,1) is the dice), -1 past the schedule's end:
  * wait for the deadline.  after_ms is what retry_after() gave, or -1; it only
- * ever lengthens the pause.
+ * ever lengthens the pause, and gets no jitter.
  */
 int64_t	 retry_delay(const int64_t *schedule, size_t len, int n,
 	    int64_t after_ms, double r);
 
 /*
  * Pause before the n-th probe of an open breaker (1 = first): 5 s doubling to
- * 5 minutes, +-20 %.
+ * 5 minutes, +-20 % but never more than 5 minutes.
  */
 int64_t	 retry_probe(int n, double r);
 

@@ -1,9 +1,10 @@
 /*
  * url.h - is this a URL and are these headers that we would send to?
  *
- * One parser, libcurl's, for the check and for the request.  Used by hook-sub
- * when they are typed, and by hook-deliver again, since they may have come
- * into the table by SQL.
+ * One parser, libcurl's, for the check and for the request; what libcurl
+ * takes too kindly is refused before it is asked.  Used by hook-sub when
+ * they are typed, and by hook-deliver again, since they may have come into
+ * the table by SQL.
  *
  * Errors: -1 with *why, a static phrase that fits after "url: ".
  */
@@ -17,14 +18,19 @@
 #define HEADERS_MAX	8192		/* bytes, names and values together */
 
 /*
- * http or https, a host that may be dialled as far as its spelling tells, no
- * credentials, no fragment, port 1..65535, no control character, space or
- * backslash, at most URL_MAX bytes.
+ * http://host or https://host, a host that may be dialled as far as its
+ * spelling tells, no credentials, no fragment, port 1..65535, at most URL_MAX
+ * bytes of ASCII without control characters, space or backslash.  A host
+ * outside ASCII must be given in its xn-- form: what libcurl makes of the
+ * other depends on the locale, so that check and request could differ.
  */
 int	 url_check(const char *url, const struct addr_allow *,
 	    const char **why);
 
-/* Append the URL without its query, "?..." in place of one: for people. */
+/*
+ * Append the URL for people: no query, "?..." in place of one; no fragment;
+ * "...@" in place of credentials.  Takes what url_check() refuses, too.
+ */
 int	 url_redact(const char *url, struct buf *out);
 
 /*
@@ -32,7 +38,8 @@ int	 url_redact(const char *url, struct buf *out);
  * ours (webhook-*, x-webhook-id, x-webhook-signature, content-type,
  * content-length, host, user-agent, transfer-encoding, connection, expect,
  * te, trailer, upgrade, accept-encoding, proxy-*, keep-alive), and a value
- * without CR, LF, NUL or other control characters but tab, valid UTF-8.
+ * that is not blank, without CR, LF, NUL or other control characters but
+ * tab, valid UTF-8.
  */
 int	 header_check(const char *name, const char *value, const char **why);
 
