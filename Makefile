@@ -51,7 +51,7 @@ tests: all $(UNIT) $(BUILD)/t/sink
 $(BUILD)/stmt.h $(BUILD)/stmt.c $(BUILD)/config.h &: scripts/embed-sql \
     Makefile sql/query sql/schema $(wildcard sql/query/*.sql)
 	@mkdir -p $(BUILD)/lib $(BUILD)/cmd $(BUILD)/t $(BUILD)/fuzz
-	VERSION=$(VERSION) PREFIX=$(PREFIX) scripts/embed-sql $(BUILD)
+	@VERSION=$(VERSION) PREFIX=$(PREFIX) scripts/embed-sql $(BUILD)
 
 $(BUILD)/stmt.o: $(BUILD)/stmt.c $(GEN)
 	$(COMPILE) -c -o $@ $<
@@ -71,8 +71,9 @@ $(BUILD)/hook-%: $(BUILD)/cmd/hook-%.o $(BUILD)/libhook.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
 $(BUILD)/t/%.t: $(BUILD)/t/%.o $(BUILD)/libhook.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
-$(BUILD)/t/sink: t/sink.c | $(GEN)
-	$(COMPILE) $(LDFLAGS) -o $@ $< $(SSL_LIBS)
+$(BUILD)/t/sink: $(wildcard t/sink/*.[ch]) | $(GEN)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(LDFLAGS) -o $@ \
+	    $(wildcard t/sink/*.c) $(SSL_LIBS)
 
 # Built of sources, not of libhook.a: the library is instrumented too.
 $(BUILD)/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c lib/*.h) $(GEN)
