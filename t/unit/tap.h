@@ -8,11 +8,18 @@
 #define TAP_USED	__attribute__((__unused__))
 
 static int	 tap_count, tap_failed;
+static FILE	*tap_file;	/* where to report, if not to stdout */
+
+static TAP_USED FILE *
+tap_out(void)
+{
+	return tap_file == NULL ? stdout : tap_file;
+}
 
 static TAP_USED void
 ok(int good, const char *name)
 {
-	printf("%sok %d - %s\n", good ? "" : "not ", ++tap_count, name);
+	fprintf(tap_out(), "%sok %d - %s\n", good ? "" : "not ", ++tap_count, name);
 	tap_failed |= !good;
 }
 
@@ -23,14 +30,14 @@ is(const char *got, const char *want, const char *name)
 
 	ok(good, name);
 	if (!good)
-		printf("# got:  %s\n# want: %s\n",
+		fprintf(tap_out(), "# got:  %s\n# want: %s\n",
 		    got == NULL ? "(null)" : got, want);
 }
 
 static TAP_USED int
 done_testing(void)
 {
-	printf("1..%d\n", tap_count);
+	fprintf(tap_out(), "1..%d\n", tap_count);
 	return tap_failed;
 }
 
