@@ -145,6 +145,7 @@ isolation(void)
 	memset(over, ' ', sizeof(over) - 1);
 	over[0] = '1';
 	over[sizeof(over) - 1] = '\0';
+	jq_end(&jq);
 	ok(jq_start(&jq, over, "1", 1, 10) == -1 && errno == EINVAL,
 	    "a program over the limit is refused for good");
 	over[sizeof(over) - 2] = '\0';
@@ -180,6 +181,7 @@ leftovers(void)
 {
 	int64_t	 now = now_ms();
 
+	jq_end(&jq);
 	ok(jq_start(&jq, "def f: f; f", "1", 1, 10) == 0 &&
 	    jq_step(&jq, now) == JQ_RUNNING &&
 	    jq_step(&jq, now + JQ_WALL_MS - 100) == JQ_RUNNING &&
