@@ -2,6 +2,8 @@
 #ifndef TAP_H
 #define TAP_H
 
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +21,8 @@ tap_out(void)
 static TAP_USED void
 ok(int good, const char *name)
 {
-	fprintf(tap_out(), "%sok %d - %s\n", good ? "" : "not ", ++tap_count, name);
+	fprintf(tap_out(), "%sok %d - %s\n", good ? "" : "not ",
+	    ++tap_count, name);
 	tap_failed |= !good;
 }
 
@@ -32,6 +35,28 @@ is(const char *got, const char *want, const char *name)
 	if (!good)
 		fprintf(tap_out(), "# got:  %s\n# want: %s\n",
 		    got == NULL ? "(null)" : got, want);
+}
+
+/* A name with what it is about in it. */
+static TAP_USED __attribute__((__format__(printf, 2, 3))) void
+okf(int good, const char *fmt, ...)
+{
+	char	 name[512];
+	va_list	 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	ok(good, name);
+}
+
+static TAP_USED void
+is_int(int64_t got, int64_t want, const char *name)
+{
+	ok(got == want, name);
+	if (got != want)
+		fprintf(tap_out(), "# got:  %lld\n# want: %lld\n",
+		    (long long)got, (long long)want);
 }
 
 static TAP_USED int
