@@ -16,6 +16,8 @@
 #	sink [option]		starts the scripted server (t/sink.c) with the
 #				rules on stdin: $sink (its URL), $sink_dir,
 #				$sink_port, $sink_pid
+#	verify SECRET-FILE	do the npm packages accept all requests that
+#				$sink_dir holds?  A line each in $work/out, $rc
 #	port			prints a free port of the loopback interface
 #	done_testing		last: the plan
 #
@@ -110,7 +112,7 @@ start() {
 stop() {
 	rc=0
 	kill "-${2:-TERM}" "${1:-$pid}" 2>/dev/null
-	wait "${1:-$pid}" || rc=$?
+	wait "${1:-$pid}" 2>/dev/null || rc=$?
 }
 
 port() {
@@ -127,6 +129,12 @@ sink() {
 	wait_for 5 '[ -s "$sink_dir/port" ] || ! kill -0 $sink_pid 2>/dev/null'
 	sink_port=$(cat "$sink_dir/port") || { cat "$log" >&2; exit 1; }
 	sink=http://127.0.0.1:$sink_port
+}
+
+verify() {
+	for h in "$sink_dir"/[0-9]*.head; do
+		echo "$h ${h%.head}.body $1"
+	done | run node "$top/t/npm/verify.js" -
 }
 
 need_cluster() {	# setting=value...
