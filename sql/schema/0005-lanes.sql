@@ -106,6 +106,6 @@ end
 $$;
 create trigger webhook_subscription_set before update
     on webhook_subscriptions for each row
-    when (old.* is distinct from new.*
+    when (old::text is distinct from new::text	-- jsonpath has no "="
 	and old.failing_since is not distinct from new.failing_since)
     execute function webhook_subscription_set();
