@@ -134,7 +134,8 @@ sink() {
 verify() {
 	for h in "$sink_dir"/[0-9]*.head; do
 		echo "$h ${h%.head}.body $1"
-	done | run node "$top/t/npm/verify.js" -
+	done >"$work/verify"
+	run node "$top/t/npm/verify.js" - <"$work/verify"
 }
 
 need_cluster() {	# setting=value...

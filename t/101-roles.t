@@ -1,0 +1,103 @@
+#!/bin/sh
+# Roles: each may do its work and no more; a person who may make none can
+# still migrate.
+. "${0%/*}/lib.sh"
+need_cluster
+
+# One who owns a database and has no right besides.
+sql "create role plain login"
+sql "create database plain owner plain template template0"
+export PGDATABASE=plain
+PGUSER=plain run hook-migrate
+exits 0 'a plain owner of a database may migrate'
+like "$(cat "$work/err")" 'role webhook_worker not created' \
+    '... with a notice of each role that is missing'
+like "$(cat "$work/err")" 'grant .* left out' '... and of each grant'
+PGUSER=plain run hook-migrate
+is "$rc $(cat "$work/err")" '0 ' '... once'
+is "$(PGUSER=plain sql "insert into webhook_outbox (aggregate_id, event_type,
+    payload, api_version) values ('a', 't', '{}', 'v1') returning id")" 1 \
+    '... and has all of the schema'
+export PGDATABASE=postgres
+
+make_db
+is "$(sql "select string_agg(rolname, ' ' order by rolname)
+    from pg_roles where rolname ~ '^webhook_'")" "webhook_operator\
+ webhook_producer webhook_receiver webhook_viewer webhook_worker" \
+    'a superuser makes the roles'
+is "$(sql "select bool_or(rolcanlogin or rolsuper or rolcreaterole or
+    rolcreatedb or rolbypassrls) from pg_roles where rolname ~ '^webhook_'")" \
+    f '... none of which can log in or has a power of its own'
+PGDATABASE=plain PGUSER=plain HOOK_SCHEMA=later run hook-migrate
+is "$rc $(grep -c 'left out' "$work/err")" '0 0' \
+    'where they exist, a plain owner grants to them'
+
+hook_sub="insert into webhook_subscriptions (url, headers) values\
+ ('http://127.0.0.1/', '{authorization,b34rer}') returning id"
+sub=$(sql "$hook_sub")
+sql "insert into webhook_secrets (subscription_id, secret)
+    values ($sub, 'whsec_x')"
+sql "insert into webhook_outbox (event_type, payload) values ('t', '{}')"
+
+# may|may not ROLE STATEMENT
+while read -r verdict role statement; do
+	run sql "begin; set role webhook_$role; $statement; rollback"
+	case $verdict in
+	can)	is "$rc $(cat "$work/err")" '0 ' "$role can: $statement" ;;
+	cannot)	like "$rc $(cat "$work/err")" '^[1-3] .*permission denied' \
+		    "$role cannot: $statement" ;;
+	esac
+done <<EOT
+can producer insert into webhook_outbox (aggregate_id, event_type, payload, api_version) values ('a', 't', '{}', null)
+can producer insert into webhook_topic_outbox (topic, key, payload) values ('t', 'k', '{}')
+can producer insert into webhook_outbox (event_type, payload) values ('t', '{}') returning id
+can producer select webhook_enqueue('t', '{}', idempotency_key => 'k')
+cannot producer select payload from webhook_outbox
+cannot producer update webhook_outbox set payload = '{}'
+cannot producer delete from webhook_outbox
+cannot producer select * from webhook_subscriptions
+cannot producer select * from webhook_secrets
+cannot producer select * from webhook_deliveries
+cannot producer update webhook_wakeup set asleep = false
+cannot producer create table t ()
+can worker select secret from webhook_secrets
+can worker update webhook_lanes set owner = null, leased_until = null
+can worker update webhook_subscriptions set state = 'disabled'
+cannot worker update webhook_subscriptions set url = 'http://elsewhere'
+cannot worker insert into webhook_subscriptions (url) values ('http://x')
+cannot worker insert into webhook_secrets (subscription_id, secret) values ($sub, 'x')
+cannot worker delete from webhook_deliveries
+cannot worker delete from webhook_outbox
+cannot worker update webhook_outbox set payload = '{}'
+cannot worker delete from webhook_audit
+can operator $hook_sub
+can operator update webhook_deliveries set next_attempt_at = now()
+can operator insert into webhook_audit (actor, tool, action) values ('a', 't', 'x')
+cannot operator delete from webhook_audit
+cannot operator update webhook_audit set actor = 'somebody else'
+cannot operator delete from webhook_deliveries
+cannot operator update webhook_outbox set payload = '{}'
+cannot operator delete from webhook_migrations
+can viewer select * from webhook_dlq
+can viewer select url from webhook_subscriptions
+cannot viewer select headers from webhook_subscriptions
+cannot viewer select secret from webhook_secrets
+cannot viewer insert into webhook_outbox (event_type, payload) values ('t', '{}')
+cannot viewer update webhook_subscriptions set state = 'paused'
+cannot receiver select * from webhook_outbox
+cannot receiver select secret from webhook_secrets
+EOT
+
+# What nobody was granted, nobody has.
+sql 'create role nobody_special'
+is "$(sql "select string_agg(c.relname, ' ') from pg_class c
+    where c.relnamespace = 'public'::regnamespace
+    and c.relkind in ('r', 'p', 'v', 'S')
+    and has_table_privilege('nobody_special', c.oid,
+	'select, insert, update, delete, truncate')")" '' \
+    'everybody else has no right to any table'
+is "$(sql "select has_function_privilege('nobody_special',
+    'webhook_enqueue(text,json,text,text,text,text,text)', 'execute')")" f \
+    '... nor to webhook_enqueue'
+
+done_testing
