@@ -3,11 +3,8 @@
  *
  * A signature header is a list of elements: "list" are the characters between
  * them, "sep" stands between an element's tag and its value.  "v1,AA v1a,BB"
- * has list " " and sep ','; "t=1,v1=aa" has list "," and sep '='.  Unknown
- * tags are skipped.
- *
- * What is signed is a template: %i the id, %t the timestamp as it came, %b
- * the body; all else stands for itself.
+ * has list " " and sep ','.  Unknown tags are skipped.  What is signed is a
+ * template: %i the id, %t the timestamp as it came, %b the body.
  */
 #ifndef SCHEME_H
 #define SCHEME_H
@@ -23,10 +20,7 @@ enum { SCHEME_STANDARD, SCHEME_LEGACY };	/* rows that we name */
 
 enum scheme_alg { SCHEME_HMAC_SHA256, SCHEME_ED25519 };
 enum scheme_code { SCHEME_BASE64, SCHEME_HEX };
-enum scheme_secret {
-	SCHEME_SECRET_WH,	/* whsec_, whsk_, whpk_ and base64 */
-	SCHEME_SECRET_TEXT	/* the text is the key */
-};
+enum scheme_secret { SCHEME_SECRET_WH /* whsec_ ... */, SCHEME_SECRET_TEXT };
 
 struct sign_scheme {
 	const char		*name;
@@ -63,10 +57,8 @@ struct scheme_part {
 };
 
 struct scheme_element {
-	const char	*tag;
-	size_t		 tag_len;
-	const char	*value;
-	size_t		 value_len;
+	const char	*tag, *value;
+	size_t		 tag_len, value_len;
 };
 
 /* What a message carries, found but not believed. */
@@ -100,7 +92,7 @@ int	 scheme_hmac(struct evp_mac_ctx_st *, const struct scheme_part *,
 int	 scheme_ed25519(const struct sign_key *, const struct scheme_part *,
 	    size_t n, unsigned char *sig);
 
-/* Is this 64-byte signature of theirs good?  1 yes, 0 no, -1. */
+/* Is this 64-byte signature good?  1 yes, 0 no, -1. */
 int	 scheme_ed25519_good(const struct sign_key *,
 	    const struct scheme_part *, size_t n, const unsigned char *sig);
 

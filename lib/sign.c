@@ -17,6 +17,8 @@
 
 const char	 SIGN_TOO_OLD[] = "timestamp is too old";
 const char	 SIGN_TOO_NEW[] = "timestamp is in the future";
+const char	 SIGN_DIFFERENT[] = "signature does not match";
+const char	 SIGN_OTHER_KIND[] = "no signature for this kind of secret";
 
 /* What came of a key, the best first. */
 enum verdict {
@@ -24,9 +26,9 @@ enum verdict {
 };
 
 static const char	*const reason[] = {
-	[DIFFERENT] = "signature does not match",
+	[DIFFERENT] = SIGN_DIFFERENT,
 	[MALFORMED] = "signature is malformed",
-	[OTHER_KIND] = "no signature for this kind of key",
+	[OTHER_KIND] = SIGN_OTHER_KIND,
 	[UNKNOWN] = "no signature that this scheme knows",
 	[BROKEN] = "signature can't be computed",
 	[NO_KEY] = "no secret to check with",

@@ -5,11 +5,10 @@
  * signature, timestamp and id stand, what is signed, which digest or key,
  * which encoding.  Facts: hook-signature(5).
  *
- * Secrets come in their published form (whsec_..., whsk_..., whpk_...).
- * Everything compared with a secret is compared in constant time; key
- * material is wiped before it is freed.  Units: timestamps and tolerances are
- * seconds.  Every byte of headers and body is hostile.  A key holds OpenSSL
- * state that is used again for each message: one thread at a time.
+ * Secrets come in their published form (whsec_..., whsk_..., whpk_...); what
+ * is compared with them is compared in constant time, and they are wiped
+ * before they are freed.  Times and tolerances are seconds.  Every byte of
+ * headers and body is hostile.  A key is for one thread at a time.
  */
 #ifndef SIGN_H
 #define SIGN_H
@@ -22,34 +21,23 @@
 #define SIGN_NO_TOLERANCE	(-1)	/* do not check the timestamp */
 #define SIGN_TIME_MAX		INT64_C(253402300799)	/* end of 9999 */
 
-struct sign_header {
-	const char	*name;		/* of either case */
-	const char	*value;		/* without the spaces around it */
-};
-
 /* One message as it came, or as it will go. */
 struct sign_message {
-	const struct sign_header	*header;
-	size_t				 nheader;
-	const void			*body;
-	size_t				 body_len;	/* bytes */
-	const char			*url;		/* or NULL */
-	const char			*method;	/* or NULL: POST */
-};
-
-/* What a message says of itself; id points into its header, or is NULL. */
-struct sign_parts {
-	const char	*id;
-	int64_t		 timestamp;	/* -1: the scheme has none */
+	const struct sign_header {
+		const char	*name;		/* of either case */
+		const char	*value;		/* no spaces around it */
+	}		*header;
+	size_t		 nheader;
+	const void	*body;
+	size_t		 body_len;	/* bytes */
+	const char	*url;		/* or NULL */
+	const char	*method;	/* or NULL: POST */
 };
 
 struct sign_scheme;
 struct sign_key;
 
-/*
- * By name ("-" is "_", and some have a short one), NULL if unknown; by
- * number, NULL past the last.
- */
+/* By name ("-" is "_"), by number; NULL: no such scheme. */
 const struct sign_scheme *sign_scheme(const char *name);
 const struct sign_scheme *sign_scheme_at(size_t n);
 const char *sign_scheme_name(const struct sign_scheme *);
@@ -57,9 +45,8 @@ int64_t	 sign_scheme_tolerance(const struct sign_scheme *);
 
 /*
  * Read a secret for a scheme; NULL with *why (static, names no secret) if it
- * can't be one.  for_signing refuses what can only verify (whpk_), and what
- * only others would use (symmetric keys outside 24..64 bytes; a verifier
- * takes 16..75).
+ * can't be one.  for_signing refuses what can only verify (whpk_), and
+ * symmetric keys outside 24..64 bytes; a verifier takes 16..75.
  */
 struct sign_key *sign_key(const struct sign_scheme *, const char *secret,
 	    int for_signing, const char **why);
@@ -69,25 +56,19 @@ void	 sign_key_free(struct sign_key *);
 int	 sign_id(const char *);
 
 /*
- * Append header lines "name: value\n" to out for a body sent at time now
- * under id; several keys give several signatures in the order given.  -1
- * for a bad id or time, or a key that can't sign; out is as before then.
+ * Append header lines "name: value\n" for a body sent at time now under id;
+ * several keys give several signatures, in that order.  -1, and nothing
+ * appended, for a bad id or time or a key that can't sign; so below.
  */
 int	 sign_make(const struct sign_scheme *, struct sign_key *const *key,
 	    size_t nkey, const char *id, int64_t now,
 	    const struct sign_message *, struct buf *out);
 
-/*
- * Standard Webhooks, without the header lines: one "v1,..." or "v1a,..."
- * value appended to out.  What hook-deliver calls for each request.
- */
+/* Standard Webhooks, the value alone: append one "v1,..." or "v1a,...". */
 int	 sign_standard(const struct sign_key *, const char *id, int64_t now,
 	    const void *body, size_t len, struct buf *out);
 
-/*
- * Legacy option of hook-sub -L: appends "t=...,v1=<hex>" over "t.body", its
- * key the secret as text, whsec_ included.  -1 for an ed25519 key.
- */
+/* hook-sub -L: "t=...,v1=<hex>" over "t.body", key the secret as text. */
 int	 sign_legacy(const struct sign_key *, int64_t now, const void *body,
 	    size_t len, struct buf *out);
 
@@ -95,17 +76,17 @@ int	 sign_legacy(const struct sign_key *, int64_t now, const void *body,
  * Check.  0 good, with *which the index of the key that matched (may be
  * NULL); 1 no, with *why a static phrase that gives away nothing.  now is the
  * receiver's clock, tolerance SIGN_NO_TOLERANCE or seconds either way.  The
- * time is looked at last: SIGN_TOO_OLD and SIGN_TOO_NEW say that all else
- * was good.
+ * time is judged last: SIGN_TOO_OLD, SIGN_TOO_NEW mean the rest was good.
  */
 int	 sign_check(const struct sign_scheme *, struct sign_key *const *key,
 	    size_t nkey, const struct sign_message *, int64_t now,
 	    int64_t tolerance, size_t *which, const char **why);
-extern const char SIGN_TOO_OLD[], SIGN_TOO_NEW[];
+extern const char SIGN_TOO_OLD[], SIGN_TOO_NEW[], SIGN_DIFFERENT[],
+	    SIGN_OTHER_KIND[], SIGN_NO_HEADER[];
 
-/* Only read id and timestamp; unverified.  0, or 1 with *why. */
+/* Only read: *id (NULL: none) and *at (-1: none).  0, or 1 with *why. */
 int	 sign_read(const struct sign_scheme *, const struct sign_message *,
-	    struct sign_parts *, const char **why);
+	    const char **id, int64_t *at, const char **why);
 
 /*
  * A new secret of 32 random bytes: "whsec_..." or, ed25519, "whsk_...".

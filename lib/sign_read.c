@@ -10,6 +10,8 @@
 #include "scheme.h"
 #include "sign.h"
 
+const char	 SIGN_NO_HEADER[] = "no signature header";
+
 static int	 find_names(const struct sign_scheme *,
 		    const struct sign_message *, const struct scheme_names **,
 		    const char **);
@@ -24,14 +26,14 @@ static int	 no(const char **, const char *);
 
 int
 sign_read(const struct sign_scheme *s, const struct sign_message *m,
-    struct sign_parts *p, const char **why)
+    const char **id, int64_t *at, const char **why)
 {
 	struct scheme_found	 f;
 
 	if (scheme_find(s, m, &f, why) == 1)
 		return 1;
-	p->id = f.id;
-	p->timestamp = f.at;
+	*id = f.id;
+	*at = f.at;
 	return 0;
 }
 
@@ -114,7 +116,7 @@ find_names(const struct sign_scheme *s, const struct sign_message *m,
 	if (count(m, ours->signature, &v) == 0) {
 		if (other->signature == NULL ||
 		    count(m, other->signature, &v) == 0)
-			return no(why, "no signature header");
+			return no(why, SIGN_NO_HEADER);
 		ours = &s->names[1];
 		other = &s->names[0];
 	}
