@@ -23,7 +23,7 @@ endif
 
 CC	= gcc
 CLANG	= clang
-PKG	= libpq libcurl libcrypto libbsd-overlay
+PKG	= libpq libcurl libssl libcrypto libbsd-overlay
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKG))
 PKG_LIBS := $(shell pkg-config --libs $(PKG))
 SSL_LIBS := $(shell pkg-config --libs libssl libcrypto)

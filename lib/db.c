@@ -374,6 +374,15 @@ db_writes(struct db *db)
 }
 
 int
+db_lost(const struct db *db)
+{
+	return db->conn == NULL || PQstatus(db->conn) != CONNECTION_OK ||
+	    strncmp(db->sqlstate, "08", 2) == 0 ||
+	    strcmp(db->sqlstate, "25006") == 0 ||
+	    strcmp(db->sqlstate, "0A000") == 0;
+}
+
+int
 db_rows(const struct db *db)
 {
 	return db->res == NULL ? 0 : PQntuples(db->res);

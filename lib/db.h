@@ -127,6 +127,9 @@ int	 db_socket(const struct db *);
 int	 db_writes(struct db *);
 int	 db_rows(const struct db *);	/* of the last result */
 
+/* After a failure: is the connection of no more use? */
+int	 db_lost(const struct db *);
+
 /* Did a notification come since the last call?  Reads none from the net. */
 int	 db_notified(struct db *);
 

@@ -11,15 +11,17 @@
 --   $9  integer[]  duration, milliseconds; null: nothing was sent
 --   $10 bigint[]   milliseconds since the attempt began
 --   $11 text[]     URL, or null
---   $12 text       worker
+--   $12 integer[]  attempts before this one: written twice counts once
+--   $13 text       worker
 -- One row: how many were written.  A delivery that is no longer pending (its
 -- subscription was removed, or it was sent by a later owner) is left alone.
 with r as materialized (
 	select r.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
 	    $4::text[], $5::integer[], $6::bigint[], $7::text[],
-	    $8::bytea[], $9::integer[], $10::bigint[], $11::text[])
+	    $8::bytea[], $9::integer[], $10::bigint[], $11::text[],
+	    $12::integer[])
 	    as r (id, subscription_id, fence, outcome, status, pause_ms,
-	    error, head, duration_ms, ago_ms, url)
+	    error, head, duration_ms, ago_ms, url, attempts)
 	join webhook_lanes l on l.subscription_id = r.subscription_id
 	    and l.fence = r.fence
 ), done as (
@@ -38,14 +40,14 @@ with r as materialized (
 	    last_status = r.status,
 	    last_error = r.error
 	from r
-	where d.id = r.id and d.state = 'pending'
+	where d.id = r.id and d.state = 'pending' and d.attempts = r.attempts
 	returning d.id, d.attempts, d.state, d.event_type, r.status, r.error,
 	    r.head, r.duration_ms, r.ago_ms, r.url
 ), told as (
 	insert into webhook_attempts (delivery_id, attempt, at, url, status,
 	    duration_ms, error, response_head, worker)
 	select id, attempts, now() - ago_ms * interval '1 ms', url, status,
-	    duration_ms, error, head, $12
+	    duration_ms, error, head, $13
 	from done
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)

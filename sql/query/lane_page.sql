@@ -7,14 +7,14 @@
 --   $5  boolean[]      raw: no envelope
 --   $6  bigint         payload bytes of one lane, about
 -- Rows, by lane and then in sending order: subscription_id, id, event_id,
--- event_type, attempts of this round, next_attempt_at, head (the envelope up
+-- event_type, attempts, round_start, next_attempt_at, head (the envelope up
 -- to the payload, null if raw), body (null: the outbox row is gone), whether
 -- the body is a transform's, and the row's order key (0 here).
 --
 -- A cursor, since rows that were sent stay in the index until a vacuum, which
 -- somebody's open snapshot may put off for hours.
 select w.subscription_id, d.id, d.event_id, d.event_type,
-    d.attempts - d.round_start, d.next_attempt_at,
+    d.attempts, d.round_start, d.next_attempt_at,
     case when not w.raw then '{"type":' || to_json(d.event_type)::text
 	|| ',"timestamp":"' || to_char(o.created_at at time zone 'UTC',
 	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')

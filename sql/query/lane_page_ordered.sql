@@ -28,7 +28,7 @@ with recursive head as (
 	where h.n + (h.next_attempt_at <= now())::integer <= h.room
 )
 select h.subscription_id, d.id, d.event_id, d.event_type,
-    d.attempts - d.round_start, d.next_attempt_at,
+    d.attempts, d.round_start, d.next_attempt_at,
     case when not h.raw then '{"type":' || to_json(d.event_type)::text
 	|| ',"timestamp":"' || to_char(o.created_at at time zone 'UTC',
 	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')

@@ -7,7 +7,7 @@
 --   $6  bigint[]  fences
 -- A row for each lane still owned: subscription_id, the subscription's
 -- revision, whether it is active; and one row with null, the lanes of the
--- hungriest other worker (null: none is), the server's clock (unix seconds).
+-- hungriest other worker (null: none is), the server's clock (unix milliseconds).
 with beat as (
 	insert into webhook_workers (name, tool, lanes, hungry)
 	values ($1, $2, cardinality($5::bigint[]), $4)
@@ -32,9 +32,10 @@ with beat as (
 	from aging a
 	where l.subscription_id = a.subscription_id and l.owner = $1
 )
-select m.subscription_id, s.revision, s.state = 'active'
+select m.subscription_id, s.revision, s.state = 'active', null::bigint
 from mine m join webhook_subscriptions s on s.id = m.subscription_id
 union all
 select null, (select min(w.lanes) from webhook_workers w
     where w.hungry and w.name <> $1 and w.tool = $2
-	and w.seen_at > now() - interval '5 s')::bigint, null
+	and w.seen_at > now() - interval '5 s')::bigint, null,
+    (extract(epoch from clock_timestamp()) * 1000)::bigint

@@ -1,0 +1,562 @@
+/*
+ * hook-deliver: claim lanes, sign and POST their due deliveries, record what
+ * came of it.  The only program that dials out.
+ *
+ * One loop: lib/store.c talks to the database, lib/send.c to the endpoints,
+ * lib/lane.c holds the rules between them; nothing here waits for anything
+ * but all of it at once (send_wait).  No transaction is open while a request
+ * is under way: each statement is its own.
+ *
+ * A kill at any moment loses no delivery: it stays pending until its outcome
+ * is written, and its lane comes free when the lease runs out.
+ */
+#include <sys/resource.h>
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+
+#include "config.h"
+#include "follow.h"
+#include "jq.h"
+#include "log.h"
+#include "opt.h"
+#include "send.h"
+#include "stmt.h"
+#include "store.h"
+
+#define TRANSFORMS	4	/* jq children at once */
+#define DISABLE_AFTER_S	(5 * 86400)	/* of failing without a success */
+#define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
+#define IDLE_MS		1000
+
+struct transform {
+	struct jq	 jq;
+	struct delivery	*d;		/* NULL: free */
+};
+
+struct worker {
+	struct store	 store;
+	struct sender	*sender;
+	struct transform transform[TRANSFORMS];
+	struct delivery	*made;		/* transformed, waiting for a slot */
+	int64_t		 grace_ms, stop_ms;
+	size_t		 max_payload;
+	int		 verbose, aborted;
+};
+
+static void	 abort_all(struct worker *, int64_t);
+static int	 dry_run(struct store *);
+static int	 finished(struct worker *, int64_t);
+static void	 launch(struct worker *, int64_t);
+static void	 options(struct worker *, int, char *[]);
+static void	 outcome(struct worker *, struct delivery *,
+		    enum retry_class, const char *, const struct answer *,
+		    int64_t);
+static void	 post(struct worker *, struct delivery *, int64_t);
+static void	 rotate(struct store *);
+static int	 run(struct worker *);
+static void	 set_up(struct worker *);
+static void	 start(struct worker *, struct delivery *, int64_t);
+static void	 stop(struct worker *, int64_t);
+static void	 take_answers(struct worker *, int64_t);
+static struct transform *free_transform(struct worker *);
+static void	 transform(struct worker *, int64_t);
+static _Noreturn void usage(int);
+static int	 wait_for_all(struct worker *, int64_t);
+
+static int	 dry;
+
+int
+main(int argc, char *argv[])
+{
+	static struct worker	 w;
+	int			 rc;
+
+	w.store.tool = "hook-deliver";
+	w.store.lease_ms = 30000;
+	w.store.poll_ms = 1000;
+	w.store.slots = 64;
+	w.grace_ms = 20000;
+	options(&w, argc, argv);
+	set_up(&w);
+	rc = dry ? dry_run(&w.store) : run(&w);
+	if (rc != EX_OK)
+		log_event(LOG_ERROR, "stopped", "reason",
+		    db_error(&w.store.db), NULL);
+	send_close(w.sender);
+	store_free(&w.store);
+	return rc;
+}
+
+static void
+options(struct worker *w, int argc, char *argv[])
+{
+	const char	*why;
+	int64_t		 n;
+	int		 ch;
+
+	while ((ch = getopt(argc, argv, "Vd:fg:hi:j:l:nv")) != -1)
+		switch (ch) {
+		case 'V':
+			puts(VERSION);
+			exit(EX_OK);
+		case 'd':
+			w->store.conninfo = optarg;
+			break;
+		case 'f':
+			w->store.follow = 1;
+			break;
+		case 'g':
+			if (opt_duration(optarg, 0, 3600000, &w->grace_ms,
+			    &why) == -1)
+				errx(EX_USAGE, "-g %s: %s", optarg, why);
+			break;
+		case 'h':
+			usage(EX_OK);
+		case 'i':
+			if (opt_duration(optarg, 10, 60000,
+			    &w->store.poll_ms, &why) == -1)
+				errx(EX_USAGE, "-i %s: %s", optarg, why);
+			break;
+		case 'j':
+			if (opt_int(optarg, 1, 5000, &n, &why) == -1)
+				errx(EX_USAGE, "-j %s: %s", optarg, why);
+			w->store.slots = (size_t)n;
+			break;
+		case 'l':
+			if (opt_duration(optarg, 1000, 600000,
+			    &w->store.lease_ms, &why) == -1)
+				errx(EX_USAGE, "-l %s: %s", optarg, why);
+			break;
+		case 'n':
+			dry = 1;
+			break;
+		case 'v':
+			w->verbose = 1;
+			break;
+		default:
+			usage(EX_USAGE);
+		}
+	if (optind != argc)
+		usage(EX_USAGE);
+}
+
+/* All that can be checked without a server is checked before. */
+static void
+set_up(struct worker *w)
+{
+	const char	*allow = getenv("HOOK_ALLOW_NET"), *why;
+	const char	*proxy = getenv("HOOK_PROXY");
+	const char	*ca = getenv("HOOK_CA_FILE");
+	struct rlimit	 files;
+
+	if (addr_allow_parse(&w->store.allow, allow, &why) == -1)
+		errx(EX_USAGE, "HOOK_ALLOW_NET: %s: not a CIDR", why);
+	if (opt_max_payload(&w->max_payload) == -1)
+		errx(EX_USAGE, "HOOK_MAX_PAYLOAD: not a size in bytes");
+	if (proxy != NULL && *proxy == '\0')
+		proxy = NULL;
+	if (ca != NULL && *ca == '\0')
+		ca = NULL;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	w->sender = send_open(w->store.slots, &w->store.allow, proxy, ca,
+	    &why);
+	if (w->sender == NULL)
+		errx(ca == NULL ? EX_TEMPFAIL : EX_USAGE, "%s%s%s",
+		    ca == NULL ? "" : "HOOK_CA_FILE: ", ca == NULL ? "" : "",
+		    why);
+	if (store_init(&w->store, &why) == -1)
+		errx(EX_USAGE, "HOOK_KEY_FILE: %s", why);
+	follow_signals();
+}
+
+static int
+dry_run(struct store *s)
+{
+	if (db_open(&s->db, s->conninfo, s->tool) == -1 ||
+	    db_run(&s->db, &stmt_deliver_due, 0, NULL) == -1)
+		return db_exitcode(&s->db);
+	printf("{\"lanes_due\":%s,\"lanes_held\":%s,\"pending\":%s}\n",
+	    db_col(&s->db, 0, 0), db_col(&s->db, 0, 1),
+	    db_col(&s->db, 0, 2));
+	return fflush(stdout) == EOF ? EX_TEMPFAIL : EX_OK;
+}
+
+static int
+run(struct worker *w)
+{
+	struct store	*s = &w->store;
+	int64_t		 now_ms;
+	int		 rc = EX_OK;
+
+	do {
+		now_ms = follow_now_ms();
+		take_answers(w, now_ms);
+		transform(w, now_ms);
+		if (follow_stop)
+			stop(w, now_ms);
+		if (follow_hup) {
+			const char	*why;
+
+			follow_hup = 0;
+			seal_wipe(&s->seal);
+			if (seal_load(&s->seal, &why) == -1)
+				log_event(LOG_ERROR, "HOOK_KEY_FILE",
+				    "reason", why, NULL);
+			for (struct lane *l = s->lanes; l; l = l->next)
+				l->reload = 1;
+		}
+		if (store_step(s, now_ms) == -1) {
+			if (!s->stopping || s->code != EX_TEMPFAIL)
+				return s->code;
+			rc = EX_TEMPFAIL;
+			break;
+		}
+		launch(w, now_ms);
+		if (finished(w, now_ms))
+			break;
+		if (wait_for_all(w, now_ms) == -1)
+			errx(EX_SOFTWARE, "waiting for the network failed");
+	} while (1);
+	if (s->up == 2 && db_run(&s->db, &stmt_worker_gone,
+	    DB_ARGS(s->name)) == -1)
+		warnx("%s", db_error(&s->db));
+	if (s->ndone > 0 || s->writing != NULL)
+		rc = EX_TEMPFAIL;
+	return rc;
+}
+
+/* One-shot: nothing is due any more.  Stopping: all is written or hopeless. */
+static int
+finished(struct worker *w, int64_t now_ms)
+{
+	struct store	*s = &w->store;
+	struct lane	*l;
+	int		 out = 0;
+
+	if (!s->stopping)
+		return !s->follow && store_idle(s);
+	if (now_ms >= w->stop_ms + LAST_WORDS_MS)
+		return 1;
+	for (l = s->lanes; l != NULL; l = l->next)
+		out += !l->stale && (l->out > 0 || l->done > 0 || !l->stale);
+	return out == 0 && s->ndone == 0 && s->job == NULL &&
+	    s->rest[0].n == 0;
+}
+
+static int
+wait_for_all(struct worker *w, int64_t now_ms)
+{
+	struct curl_waitfd	 fd[1 + TRANSFORMS * 3];
+	struct lane		*l;
+	unsigned		 n = 0;
+	int64_t			 ms = store_wait(&w->store, now_ms), wait_ms;
+	int			 i;
+
+	if (ms > IDLE_MS)
+		ms = IDLE_MS;
+	if (send_room(w->sender) > 0 && !w->store.stopping)
+		for (l = w->store.lanes; l != NULL && ms > 0; l = l->next)
+			if ((wait_ms = lane_wait(l, now_ms)) > 0 &&
+			    wait_ms < ms)
+				ms = wait_ms;
+	if (db_socket(&w->store.db) != -1 && w->store.up != 0) {
+		fd[n].fd = db_socket(&w->store.db);
+		fd[n].events = CURL_WAIT_POLLIN;
+		if (db_writes(&w->store.db))
+			fd[n].events = (short)(w->store.up == 1 ?
+			    CURL_WAIT_POLLOUT :
+			    CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT);
+		fd[n++].revents = 0;
+	}
+	for (i = 0; i < TRANSFORMS; i++) {
+		struct jq	*q = &w->transform[i].jq;
+
+		if (w->transform[i].d == NULL)
+			continue;
+		if (ms > 50)
+			ms = 50;	/* its end and its bounds */
+		if (q->in != -1)
+			fd[n++] = (struct curl_waitfd){ q->in,
+			    CURL_WAIT_POLLOUT, 0 };
+		if (q->out != -1)
+			fd[n++] = (struct curl_waitfd){ q->out,
+			    CURL_WAIT_POLLIN, 0 };
+		if (q->err != -1)
+			fd[n++] = (struct curl_waitfd){ q->err,
+			    CURL_WAIT_POLLIN, 0 };
+	}
+	return send_wait(w->sender, fd, n, (int)ms);
+}
+
+/* Fill the free slots: one of each lane, in turn, until nothing goes. */
+static void
+launch(struct worker *w, int64_t now_ms)
+{
+	struct store	*s = &w->store;
+	struct delivery	*d;
+	struct lane	*l;
+	int		 some;
+
+	while (w->made != NULL && send_room(w->sender) > 0) {
+		d = w->made;
+		w->made = d->after;
+		post(w, d, now_ms);
+	}
+	if (s->stopping || s->ndone >= s->slots * 4 + STORE_BATCH)
+		return;
+	rotate(s);
+	do {
+		some = 0;
+		for (l = s->lanes; l != NULL; l = l->next) {
+			if (send_room(w->sender) == 0)
+				return;
+			if (l->first != NULL && l->first->raw_input &&
+			    free_transform(w) == NULL)
+				continue;
+			if ((d = lane_pop(l, now_ms)) == NULL)
+				continue;
+			start(w, d, now_ms);
+			some = 1;
+		}
+	} while (some);
+}
+
+/* Another lane goes first next time. */
+static void
+rotate(struct store *s)
+{
+	struct lane	*first = s->lanes, **end;
+
+	if (first == NULL || first->next == NULL)
+		return;
+	for (end = &first->next; *end != NULL; end = &(*end)->next)
+		;
+	s->lanes = first->next;
+	first->next = NULL;
+	*end = first;
+}
+
+static void
+start(struct worker *w, struct delivery *d, int64_t now_ms)
+{
+	struct sub		*sub = d->lane->sub;
+	struct transform	*t;
+
+	if (sub->broken != NULL)
+		outcome(w, d, sub->for_good ? RETRY_NEVER : RETRY_LATER,
+		    sub->broken, NULL, now_ms);
+	else if (d->body == NULL)
+		outcome(w, d, RETRY_NEVER, "payload: no longer in the outbox,"
+		    " or over 16 MiB", NULL, now_ms);
+	else if (!d->raw_input)
+		post(w, d, now_ms);
+	else {
+		t = free_transform(w);
+		t->d = d;
+		if (jq_start(&t->jq, sub->transform, d->body, d->body_len,
+		    w->max_payload) == 0)
+			return;
+		outcome(w, d, RETRY_NEVER, t->jq.why, NULL, now_ms);
+		jq_end(&t->jq);
+		t->d = NULL;
+	}
+}
+
+static void
+post(struct worker *w, struct delivery *d, int64_t now_ms)
+{
+	struct sub		*sub = d->lane->sub;
+	struct send_request	 req;
+
+	if (sub_request(sub, d->event_id, store_now_s(&w->store, now_ms),
+	    d->body, d->body_len, &d->text, &req) == -1) {
+		outcome(w, d, RETRY_LATER, "secret: none is live", NULL,
+		    now_ms);
+		return;
+	}
+	req.arg = d;
+	d->started_ms = now_ms;
+	if (send_post(w->sender, &req) == -1)
+		outcome(w, d, RETRY_LATER, "send: out of memory", NULL,
+		    now_ms);
+}
+
+static void
+take_answers(struct worker *w, int64_t now_ms)
+{
+	const struct answer	*a;
+	enum retry_class	 class;
+	struct delivery		*d;
+
+	while ((a = send_answer(w->sender,
+	    store_now_s(&w->store, now_ms))) != NULL) {
+		d = a->arg;
+		d->status = a->status;
+		d->duration_ms = a->duration_ms;
+		if (a->body_len > 0 &&
+		    (d->answer = malloc(a->body_len)) != NULL) {
+			memcpy(d->answer, a->body, a->body_len);
+			d->answer_len = a->body_len;
+		}
+		class = a->blocked ? RETRY_NEVER :
+		    retry_classify(a->status, d->lane->sub->retry_4xx,
+		    a->abort);
+		outcome(w, d, class, a->error, a, now_ms);
+	}
+}
+
+/* What an attempt came to; a is NULL where no request was made. */
+static void
+outcome(struct worker *w, struct delivery *d, enum retry_class class,
+    const char *error, const struct answer *a, int64_t now_ms)
+{
+	struct lane	*l = d->lane;
+	struct sub	*sub = l->sub;
+	double		 dice = arc4random() / 4294967296.0;
+	int64_t		 after_ms = a == NULL ? -1 : a->after_ms;
+	char		 status[64], id[24];
+
+	snprintf(status, sizeof(status), "status %d%s", d->status,
+	    class == RETRY_GONE ? ": gone, subscription disabled" :
+	    a != NULL && a->abort ? ": webhook-delivery: abort" : "");
+	if (error == NULL && class != RETRY_OK)
+		error = status;
+	if (error != NULL)
+		d->error = strdup(error);
+	d->outcome = class == RETRY_OK ? "delivered" :
+	    class == RETRY_LATER ? "later" : "failed";
+	d->pause_ms = retry_delay(sub->retry_ms, sub->nretry,
+	    d->attempts - d->round_start + 1, after_ms, dice);
+	lane_outcome(l, d, class, a != NULL && !a->blocked, after_ms, now_ms,
+	    dice);
+	if (class == RETRY_GONE)
+		l->disable_why = "410 Gone";
+	else if (class != RETRY_OK && sub->failing_since != 0 &&
+	    store_now_s(&w->store, now_ms) - sub->failing_since >=
+	    DISABLE_AFTER_S)
+		l->disable_why = "failing for 5 days without one success";
+	if (l->disable_why != NULL && !l->yield) {
+		lane_note(l, HEALTH_DISABLED);
+		l->yield = 1;
+	}
+	if (w->verbose) {
+		snprintf(id, sizeof(id), "%" PRId64, d->id);
+		log_event(LOG_INFO, d->outcome, "delivery", id, "event_id",
+		    d->event_id, "url", sub->shown, "reason", error, NULL);
+	}
+	store_done(&w->store, d);
+}
+
+static struct transform *
+free_transform(struct worker *w)
+{
+	int	 i;
+
+	for (i = 0; i < TRANSFORMS; i++)
+		if (w->transform[i].d == NULL)
+			return &w->transform[i];
+	return NULL;
+}
+
+/* Look after the jq children, and after what they made. */
+static void
+transform(struct worker *w, int64_t now_ms)
+{
+	struct transform	*t;
+	struct delivery		*d;
+	char			 why[sizeof(t->jq.why) + 16];
+
+	for (t = w->transform; t < w->transform + TRANSFORMS; t++) {
+		if ((d = t->d) == NULL)
+			continue;
+		switch (jq_step(&t->jq, now_ms)) {
+		case JQ_RUNNING:
+			continue;
+		case JQ_DONE:
+			free(d->body);
+			d->body = t->jq.output.s;
+			t->jq.output = (struct buf)BUF_INIT(0);
+			store_body(&w->store, d);
+			break;
+		case JQ_EMPTY:
+			outcome(w, d, RETRY_NEVER,
+			    "transform: gave nothing to send", NULL, now_ms);
+			d->outcome = "discarded";
+			break;
+		case JQ_FAILED:
+			snprintf(why, sizeof(why), "transform: %s",
+			    t->jq.why);
+			outcome(w, d, RETRY_NEVER, why, NULL, now_ms);
+		}
+		jq_end(&t->jq);
+		t->d = NULL;
+	}
+	while ((d = store_ready(&w->store)) != NULL) {
+		d->after = w->made;
+		w->made = d;
+	}
+}
+
+/* No new claims; what is under way may finish until the grace is over. */
+static void
+stop(struct worker *w, int64_t now_ms)
+{
+	struct lane	*l;
+
+	if (!w->store.stopping) {
+		w->store.stopping = 1;
+		w->stop_ms = now_ms + w->grace_ms;
+		for (l = w->store.lanes; l != NULL; l = l->next)
+			lane_drop(l);
+	}
+	if ((now_ms >= w->stop_ms || follow_stop > 1) && !w->aborted) {
+		w->aborted = 1;
+		w->stop_ms = now_ms;
+		abort_all(w, now_ms);
+	}
+}
+
+/* Given back: due again at once, with the attempt on record. */
+static void
+abort_all(struct worker *w, int64_t now_ms)
+{
+	struct transform	*t;
+	struct delivery		*d;
+
+	while ((d = send_abort(w->sender)) != NULL) {
+		d->duration_ms = (int)(now_ms - d->started_ms);
+		outcome(w, d, RETRY_LATER,
+		    "no outcome known: the worker was stopped", NULL, now_ms);
+		d->pause_ms = 0;
+	}
+	for (t = w->transform; t < w->transform + TRANSFORMS; t++)
+		if (t->d != NULL) {
+			jq_end(&t->jq);
+			delivery_free(t->d);
+			t->d = NULL;
+		}
+	while ((d = w->made) != NULL) {
+		w->made = d->after;
+		delivery_free(d);
+	}
+}
+
+static _Noreturn void
+usage(int status)
+{
+	fprintf(status == EX_OK ? stdout : stderr, "usage: %s [-fhnVv]"
+	    " [-d conninfo] [-g grace] [-i poll] [-j in-flight] [-l lease]\n",
+	    getprogname());
+	exit(status);
+}

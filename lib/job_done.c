@@ -1,0 +1,262 @@
+/*
+ * Outcomes: what came of attempts, transforms and subscriptions' health.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "job.h"
+#include "log.h"
+#include "opt.h"
+#include "stmt.h"
+
+static void	 add(struct store *, struct delivery *, int64_t);
+static int	 hurry(const struct store *, int64_t);
+static void	 scrub(struct delivery *);
+
+static const enum arr_type	finish_types[] = { ARR_INT8, ARR_INT8,
+    ARR_INT8, ARR_TEXT, ARR_INT4, ARR_INT8, ARR_TEXT, ARR_BYTEA, ARR_INT4,
+    ARR_INT8, ARR_TEXT, ARR_INT4 };
+
+/* Outcomes wait a little for company, unless somebody waits for them. */
+static int
+hurry(const struct store *s, int64_t now_ms)
+{
+	const struct delivery	*d;
+
+	if (now_ms - s->done_ms >= JOB_FLUSH_MS || s->ndone * 2 >= s->slots ||
+	    s->stopping)
+		return 1;
+	for (d = s->done; d != NULL; d = d->after)
+		if (d->lane->sub != NULL && d->lane->sub->ordered)
+			return 1;
+	return 0;
+}
+
+int
+job_finish(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct delivery	*d, **end = &s->writing;
+	struct db_arg	 arg[13];
+	size_t		 i;
+
+	if (s->ndone == 0 || !hurry(s, now_ms))
+		return 0;
+	job_arrays(s, 12, finish_types);
+	for (i = 0; i < s->batch && (d = s->done) != NULL; i++) {
+		s->done = d->after;
+		s->ndone--;
+		*end = d;
+		end = &d->after;
+		add(s, d, now_ms);
+	}
+	*end = NULL;
+	if (s->done == NULL)
+		s->done_end = &s->done;
+	for (i = 0; i < 12; i++)
+		arg[i] = arr_arg(&s->arr[i]);
+	arg[12] = JOB_TEXT(s->name);
+	if (db_send(&s->db, st, 13, arg, 0) == -1) {
+		job_unfinished(s);
+		return -1;
+	}
+	return 1;
+}
+
+static void
+add(struct store *s, struct delivery *d, int64_t now_ms)
+{
+	struct arr	*a = s->arr;
+	const char	*url;
+
+	arr_int8(&a[0], d->id);
+	arr_int8(&a[1], d->lane->id);
+	arr_int8(&a[2], d->lane->fence);
+	arr_bytes(&a[3], d->outcome, strlen(d->outcome));
+	if (d->status == 0)
+		arr_null(&a[4]);
+	else
+		arr_int4(&a[4], d->status);
+	if (d->pause_ms < 0)
+		arr_null(&a[5]);
+	else
+		arr_int8(&a[5], d->pause_ms);
+	arr_bytes(&a[6], d->error, d->error == NULL ? 0 : strlen(d->error));
+	arr_bytes(&a[7], d->answer, d->answer_len);
+	if (d->started_ms == 0)
+		arr_null(&a[8]);
+	else
+		arr_int4(&a[8], d->duration_ms);
+	arr_int8(&a[9], now_ms - (d->started_ms == 0 ? d->ended_ms :
+	    d->started_ms));
+	url = d->started_ms == 0 || d->lane->sub == NULL ? NULL :
+	    d->lane->sub->shown;
+	arr_bytes(&a[10], url, url == NULL ? 0 : strlen(url));
+	arr_int4(&a[11], d->attempts);
+}
+
+void
+job_finished(struct store *s, int64_t now_ms)
+{
+	struct delivery	*d;
+
+	while ((d = s->writing) != NULL) {
+		s->writing = d->after;
+		/* The next of that aggregate may go now. */
+		if (d->lane->sub != NULL && d->lane->sub->ordered)
+			d->lane->dry = 0;
+		delivery_free(d);
+	}
+	s->batch = STORE_BATCH;
+	if (s->done != NULL)
+		s->done_ms = now_ms;
+}
+
+/*
+ * Not written.  A lost connection: put them back, in front.  Something the
+ * database will not take: find it by writing one at a time, and write that
+ * one without what the remote side chose.
+ */
+int
+job_unfinished(struct store *s)
+{
+	struct delivery	**end;
+	size_t		 n = 0;
+	int		 code = db_exitcode(&s->db);
+
+	for (end = &s->writing; *end != NULL; end = &(*end)->after)
+		n++;
+	*end = s->done;
+	if (s->done == NULL && n > 0)
+		s->done_end = end;
+	s->done = s->writing;
+	s->writing = NULL;
+	s->ndone += n;
+	if (code == EX_TEMPFAIL || code == EX_UNAVAILABLE || n == 0)
+		return 0;
+	if (n > 1) {
+		s->batch = 1;
+		return 1;
+	}
+	if (s->done->answer == NULL && s->done->error != NULL &&
+	    strncmp(s->done->error, "not storable", 12) == 0)
+		return 0;
+	log_event(LOG_ERROR, "outcome not storable as it is", "reason",
+	    db_error(&s->db), NULL);
+	scrub(s->done);
+	return 1;
+}
+
+static void
+scrub(struct delivery *d)
+{
+	free(d->error);
+	free(d->answer);
+	d->error = strdup("not storable: what the endpoint answered");
+	d->answer = NULL;
+	d->answer_len = 0;
+}
+
+int
+job_body(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct delivery	*d = s->bodies;
+	char		 id[24], sub[24], fence[24];
+
+	(void)now_ms;
+	if (d == NULL)
+		return 0;
+	return db_send(&s->db, st, 4, (struct db_arg[]){
+	    job_number(id, d->id), job_number(sub, d->lane->id),
+	    job_number(fence, d->lane->fence), JOB_TEXT(d->body) }, 0) == -1 ?
+	    -1 : 1;
+}
+
+/* What is in the database counts, and is put into its envelope. */
+void
+job_bodied(struct store *s, int64_t now_ms)
+{
+	struct delivery	*d = s->bodies;
+	const char	*data;
+	size_t		 n, len;
+	char		*body;
+
+	(void)now_ms;
+	s->bodies = d->after;
+	if (db_rows(&s->db) == 0) {
+		delivery_free(d);	/* removed, or the lane lost */
+		return;
+	}
+	data = db_col(&s->db, 0, 0);
+	len = db_len(&s->db, 0, 0);
+	n = d->head == NULL ? 0 : strlen(d->head);
+	if ((body = malloc(n + len + 2)) == NULL) {
+		delivery_free(d);
+		return;
+	}
+	if (n > 0)
+		memcpy(body, d->head, n);
+	memcpy(body + n, data, len);
+	d->body_len = n + len;
+	if (n > 0)
+		body[d->body_len++] = '}';
+	body[d->body_len] = '\0';
+	free(d->body);
+	d->body = body;
+	d->raw_input = 0;
+	d->after = s->ready;
+	s->ready = d;
+}
+
+int
+job_health(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	static const char *const word[] = { "", "first", "failing",
+	    "disabled", "recovered", "well" };
+	struct lane	*l;
+	char		 id[24], fence[24];
+	const char	*why;
+
+	(void)now_ms;
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->health[0] != HEALTH_NONE && !l->stale)
+			break;
+	if (l == NULL)
+		return 0;
+	s->health = lane_next_note(l);
+	s->page[0] = l;
+	s->npage = 0;
+	why = s->health == HEALTH_DISABLED ? l->disable_why :
+	    s->health == HEALTH_FAILING ? "attempts in a row have failed" :
+	    NULL;
+	if (s->health >= HEALTH_FAILING && s->health <= HEALTH_RECOVERED)
+		log_event(s->health == HEALTH_RECOVERED ? LOG_NOTICE :
+		    LOG_WARNING, s->health == HEALTH_RECOVERED ?
+		    "subscription recovered" : s->health == HEALTH_DISABLED ?
+		    "subscription disabled" : "subscription failing",
+		    "subscription", job_number(id, l->id).val, "reason", why,
+		    NULL);
+	return db_send(&s->db, st, 4, (struct db_arg[]){
+	    job_number(id, l->id), job_number(fence, l->fence),
+	    JOB_TEXT(word[s->health]), JOB_TEXT(why) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_healthy(struct store *s, int64_t now_ms)
+{
+	struct lane	*l = s->page[0];
+
+	if (s->health == HEALTH_FIRST && l->sub->failing_since == 0)
+		l->sub->failing_since = store_now_s(s, now_ms);
+	if (s->health == HEALTH_DISABLED)
+		l->reload = 1;
+}
+
+/* Not told: again when the database is back. */
+int
+job_unhealthy(struct store *s)
+{
+	lane_note(s->page[0], s->health);
+	return 0;
+}

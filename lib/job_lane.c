@@ -1,0 +1,518 @@
+/*
+ * Leases: claiming lanes, keeping them, giving them back.
+ */
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+#include "log.h"
+#include "stmt.h"
+
+#define CLAIM_MAX	100	/* lanes at a time */
+#define CLAIM_PAUSE_MS	2
+#define CLAIM_SHARE	20	/* claiming costs at most 1/20 of the time */
+#define TICK_MS		1000
+#define LINGER_MS	1000	/* a dry lane is kept, since more may come */
+#define SLICE_MS	2000	/* before a lane is given to somebody hungry */
+#define HOLD_MS		50	/* longer holds are waited for at rest */
+#define MARGIN		8	/* 1/8 of the lease is left for clocks */
+
+const struct job job_all[] = {
+	{ &stmt_lane_tick, job_tick, job_ticked, NULL },
+	{ &stmt_finish, job_finish, job_finished, job_unfinished },
+	{ &stmt_lane_load, job_load, job_loaded, NULL },
+	{ &stmt_lane_orphans, job_orphans, job_orphaned, NULL },
+	{ &stmt_lane_page, job_page, job_paged, NULL },
+	{ &stmt_lane_page_ordered, job_page_ordered, job_paged, NULL },
+	{ &stmt_body_set, job_body, job_bodied, NULL },
+	{ &stmt_health, job_health, job_healthy, job_unhealthy },
+	{ &stmt_lane_expire, job_expire, job_expired, NULL },
+	{ &stmt_lane_state, job_state, job_stated, NULL },
+	{ &stmt_lane_rest, job_rest, job_rested, job_unrested },
+	{ &stmt_lane_earliest, job_earliest, job_earliested, NULL },
+	{ &stmt_lane_claim, job_claim, job_claimed, NULL },
+	{ &stmt_lane_next, job_next, job_nexted, NULL },
+};
+const size_t job_count = sizeof(job_all) / sizeof(*job_all);
+
+static const enum arr_type	two_ids[] = { ARR_INT8, ARR_INT8 };
+
+static void	 forget(struct store *, struct lane *);
+static int	 may_rest(const struct store *, const struct lane *, int64_t);
+static void	 share(struct store *, size_t, int64_t);
+static void	 add_state(struct store *, struct lane *, int64_t);
+
+struct lane *
+job_lane(struct store *s, int64_t id)
+{
+	struct lane	*l;
+
+	for (l = s->lanes; l != NULL && l->id != id; l = l->next)
+		;
+	return l;
+}
+
+void
+job_arrays(struct store *s, size_t n, const enum arr_type *type)
+{
+	size_t	 i;
+
+	for (i = 0; i < n; i++) {
+		s->arr[i].type = type[i];
+		arr_reset(&s->arr[i]);
+	}
+}
+
+int64_t
+job_int8(const struct db *db, int row, int col)
+{
+	uint64_t	 n = 0;
+
+	if (db_col(db, row, col) != NULL && db_len(db, row, col) == sizeof(n))
+		memcpy(&n, db_col(db, row, col), sizeof(n));
+	return (int64_t)be64toh(n);
+}
+
+struct db_arg
+job_number(char buf[24], int64_t n)
+{
+	snprintf(buf, 24, "%" PRId64, n);
+	return JOB_TEXT(buf);
+}
+
+static void
+forget(struct store *s, struct lane *l)
+{
+	struct lane	**at;
+
+	for (at = &s->lanes; *at != l; at = &(*at)->next)
+		;
+	*at = l->next;
+	lane_free(l);
+	free(l);
+	s->nlane--;
+}
+
+/* Renew, and learn what changed. */
+int
+job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct lane	*l, *next;
+	char		 lease[24];
+
+	if (now_ms < s->tick_ms)
+		return 0;
+	job_arrays(s, 2, two_ids);
+	for (l = s->lanes; l != NULL; l = next) {
+		next = l->next;
+		if (l->stale && l->out == 0 && l->done == 0) {
+			forget(s, l);
+			continue;
+		}
+		arr_int8(&s->arr[0], l->id);
+		arr_int8(&s->arr[1], l->fence);
+	}
+	s->tick_ms = now_ms + (s->lease_ms / 4 < TICK_MS ? s->lease_ms / 4 :
+	    TICK_MS);
+	return db_send(&s->db, st, 6, (struct db_arg[]){ JOB_TEXT(s->name),
+	    JOB_TEXT(s->tool), job_number(lease, s->lease_ms),
+	    JOB_TEXT(s->hungry && !s->stopping ? "t" : "f"),
+	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_ticked(struct store *s, int64_t now_ms)
+{
+	struct lane	*l;
+	int64_t		 left_ms = s->lease_ms - s->lease_ms / MARGIN;
+	char		 id[24];
+	int		 i;
+
+	for (l = s->lanes; l != NULL; l = l->next)
+		l->stale |= 2;	/* not heard of yet */
+	for (i = 0; i < db_rows(&s->db); i++) {
+		if (db_col(&s->db, i, 0) == NULL) {
+			store_clock(s, db_int(&s->db, i, 3), now_ms);
+			if (db_col(&s->db, i, 1) != NULL)
+				share(s, (size_t)db_int(&s->db, i, 1),
+				    now_ms);
+			continue;
+		}
+		if ((l = job_lane(s, db_int(&s->db, i, 0))) == NULL)
+			continue;
+		l->stale &= ~2;
+		/* At worst it was renewed when it had 0.7 of a lease left. */
+		l->lease_ms = s->sent_ms + left_ms * 7 / 10;
+		if (l->sub != NULL &&
+		    l->sub->revision != db_int(&s->db, i, 1))
+			l->reload = 1;
+	}
+	for (l = s->lanes; l != NULL; l = l->next) {
+		if (l->stale != 2)
+			continue;
+		l->stale = 1;
+		lane_drop(l);
+		snprintf(id, sizeof(id), "%" PRId64, l->id);
+		log_event(LOG_WARNING, "lane lost to another worker, or its"
+		    " subscription was removed", "subscription", id, NULL);
+	}
+	/* What is dry is asked again now and then, told or not. */
+	for (l = s->lanes; l != NULL; l = l->next)
+		l->dry = 0;
+}
+
+/* Somebody has nothing: give up half of what we have more. */
+static void
+share(struct store *s, size_t theirs, int64_t now_ms)
+{
+	struct lane	*l;
+	size_t		 busy = 0, give;
+
+	for (l = s->lanes; l != NULL; l = l->next)
+		busy += !l->yield && !l->dry;
+	if (busy < theirs + 2)
+		return;
+	give = (busy - theirs) / 2;
+	for (l = s->lanes; l != NULL && give > 0; l = l->next)
+		if (!l->yield && !l->dry &&
+		    now_ms - l->since_ms >= SLICE_MS) {
+			l->yield = 1;
+			give--;
+		}
+}
+
+int
+job_claim(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	char	 lease[24], most[24];
+	size_t	 max = STORE_LANES - s->nlane;
+
+	if (now_ms < s->claim_ms || s->stopping || max == 0)
+		return 0;
+	return db_send(&s->db, st, 3, (struct db_arg[]){ JOB_TEXT(s->name),
+	    job_number(lease, s->lease_ms),
+	    job_number(most, max > CLAIM_MAX ? CLAIM_MAX : (int64_t)max) },
+	    0) == -1 ? -1 : 1;
+}
+
+void
+job_claimed(struct store *s, int64_t now_ms)
+{
+	struct lane	*l;
+	int		 i, n = db_rows(&s->db);
+	int64_t		 hold_ms, cost_ms = now_ms - s->sent_ms;
+
+	for (i = 0; i < n; i++) {
+		/* Ours, but expired and claimed anew: start from scratch. */
+		if ((l = job_lane(s, db_int(&s->db, i, 0))) != NULL) {
+			lane_drop(l);
+			l->fence = db_int(&s->db, i, 1);
+			l->stale = 0;
+		} else {
+			if ((l = calloc(1, sizeof(*l))) == NULL)
+				break;	/* the lease will run out */
+			lane_init(l, db_int(&s->db, i, 0),
+			    db_int(&s->db, i, 1), now_ms);
+			l->next = s->lanes;
+			s->lanes = l;
+			s->nlane++;
+		}
+		l->lease_ms = s->sent_ms + s->lease_ms -
+		    s->lease_ms / MARGIN;
+		l->taken = *db_col(&s->db, i, 2) == 't';
+		hold_ms = db_int(&s->db, i, 3);
+		l->hold_ms = hold_ms > 0 ? now_ms + hold_ms : 0;
+		l->failures = (int)db_int(&s->db, i, 4);
+		l->open = *db_col(&s->db, i, 5) == 't';
+		l->tokens = strtod(db_col(&s->db, i, 6), NULL);
+		l->tokens_ms = now_ms - db_int(&s->db, i, 7);
+		l->reload = 1;
+	}
+	s->hungry = n == 0;
+	s->ask_next = n == 0;
+	s->claim_floor_ms = now_ms + (cost_ms > CLAIM_PAUSE_MS ?
+	    cost_ms * CLAIM_SHARE : CLAIM_PAUSE_MS);
+	s->claim_ms = n > 0 ? s->claim_floor_ms : now_ms + s->poll_ms;
+	s->next_ms = now_ms;
+}
+
+/* Nothing was due: when will something be? */
+int
+job_next(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	if (!s->ask_next || s->next_ms == 0 || now_ms < s->next_ms ||
+	    s->stopping)
+		return 0;
+	s->next_ms = 0;
+	return db_send(&s->db, st, 0, NULL, 0) == -1 ? -1 : 1;
+}
+
+void
+job_nexted(struct store *s, int64_t now_ms)
+{
+	int64_t	 ms;
+
+	if (db_rows(&s->db) == 0)
+		return;
+	ms = db_int(&s->db, 0, 0);
+	if (ms < 1)
+		ms = 1;
+	if (now_ms + ms < s->claim_ms)
+		s->claim_ms = now_ms + ms;
+}
+
+int
+job_load(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct lane	*l;
+
+	(void)now_ms;
+	job_arrays(s, 1, two_ids);
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->reload && !l->stale)
+			arr_int8(&s->arr[0], l->id);
+	if (s->arr[0].n == 0)
+		return 0;
+	return db_send(&s->db, st, 1, (struct db_arg[]){
+	    arr_arg(&s->arr[0]) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_loaded(struct store *s, int64_t now_ms)
+{
+	struct lane	*l;
+	struct sub	*sub;
+	int		 i, ordered;
+
+	for (i = 0; i < db_rows(&s->db); i++) {
+		l = job_lane(s, db_int(&s->db, i, 0));
+		if (l == NULL || !l->reload)
+			continue;
+		if ((sub = sub_load(&s->db, i, &s->seal, &s->allow)) == NULL)
+			continue;	/* no memory: again later */
+		ordered = l->sub != NULL ? l->sub->ordered : sub->ordered;
+		sub_free(l->sub);
+		l->sub = sub;
+		l->reload = 0;
+		if (!sub->active || ordered != sub->ordered || l->head_ms == 0) {
+			lane_drop(l);
+			l->head_ms = now_ms;
+		}
+		l->yield = !sub->active;
+		l->expire = !sub->active;
+	}
+	/* Removed while we looked: nothing can be sent for it. */
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->reload && !l->stale) {
+			l->stale = 1;
+			lane_drop(l);
+		}
+}
+
+int
+job_orphans(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct lane	*l;
+
+	(void)now_ms;
+	job_arrays(s, 2, two_ids);
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->taken && !l->stale) {
+			arr_int8(&s->arr[0], l->id);
+			arr_int8(&s->arr[1], l->fence);
+		}
+	if (s->arr[0].n == 0)
+		return 0;
+	return db_send(&s->db, st, 2, (struct db_arg[]){
+	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_orphaned(struct store *s, int64_t now_ms)
+{
+	struct lane	*l;
+	char		 lanes[24], rows[24];
+	int64_t		 n = 0;
+
+	(void)now_ms;
+	for (l = s->lanes; l != NULL; l = l->next) {
+		n += l->taken;
+		l->taken = 0;
+	}
+	snprintf(lanes, sizeof(lanes), "%" PRId64, n);
+	snprintf(rows, sizeof(rows), "%d", db_rows(&s->db));
+	log_event(LOG_NOTICE, "lanes taken over from a worker that stopped",
+	    "lanes", lanes, "attempts_without_outcome", rows, NULL);
+}
+
+int
+job_expire(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	const char	*why = NULL, *this;
+	struct lane	*l;
+
+	(void)now_ms;
+	job_arrays(s, 2, two_ids);
+	for (l = s->lanes; l != NULL; l = l->next) {
+		if (!l->expire || l->stale || l->sub == NULL)
+			continue;
+		this = l->sub->active ? "deadline passed, and the endpoint"
+		    " does not answer" :
+		    "deadline passed while the subscription was not active";
+		if (why != NULL && why != this)
+			continue;	/* next turn */
+		why = this;
+		l->expire = 0;
+		arr_int8(&s->arr[0], l->id);
+		arr_int8(&s->arr[1], l->fence);
+	}
+	if (s->arr[0].n == 0)
+		return 0;
+	return db_send(&s->db, st, 3, (struct db_arg[]){
+	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]), JOB_TEXT(why) }, 0) ==
+	    -1 ? -1 : 1;
+}
+
+void
+job_expired(struct store *s, int64_t now_ms)
+{
+	(void)s;
+	(void)now_ms;
+}
+
+static const enum arr_type	state_types[] = { ARR_INT8, ARR_INT8,
+    ARR_INT8, ARR_INT4, ARR_BOOL, ARR_INT4 };
+
+static void
+add_state(struct store *s, struct lane *l, int64_t now_ms)
+{
+	double	 tokens = 0;
+
+	if (l->sub != NULL && l->sub->rate > 0)
+		tokens = l->tokens +
+		    (double)(now_ms - l->tokens_ms) * l->sub->rate / 1000;
+	if (tokens > 1000000)
+		tokens = 1000000;
+	arr_int8(&s->arr[0], l->id);
+	arr_int8(&s->arr[1], l->fence);
+	arr_int8(&s->arr[2], l->hold_ms > now_ms ? l->hold_ms - now_ms : -1);
+	arr_int4(&s->arr[3], l->failures);
+	arr_bool(&s->arr[4], l->open);
+	arr_int4(&s->arr[5], (int32_t)(tokens * 1000));
+}
+
+static int
+send_state(struct store *s, const struct stmt *st, int binary)
+{
+	return db_send(&s->db, st, 6, (struct db_arg[]){
+	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]), arr_arg(&s->arr[2]),
+	    arr_arg(&s->arr[3]), arr_arg(&s->arr[4]), arr_arg(&s->arr[5]) },
+	    binary) == -1 ? -1 : 1;
+}
+
+int
+job_state(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct lane	*l;
+
+	job_arrays(s, 6, state_types);
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->dirty && !l->stale) {
+			l->dirty = 0;
+			add_state(s, l, now_ms);
+		}
+	return s->arr[0].n == 0 ? 0 : send_state(s, st, 0);
+}
+
+void
+job_stated(struct store *s, int64_t now_ms)
+{
+	(void)s;
+	(void)now_ms;
+}
+
+/* Nothing of it is in our hands, and keeping it would gain nothing. */
+static int
+may_rest(const struct store *s, const struct lane *l, int64_t now_ms)
+{
+	if (l->stale || l->out > 0 || l->done > 0 || l->taken || l->expire ||
+	    l->health[0] != HEALTH_NONE)
+		return 0;
+	if (s->stopping || l->yield || l->hold_ms > now_ms + HOLD_MS)
+		return 1;
+	return l->sub != NULL && l->queued == 0 && l->dry_ms != 0 &&
+	    (now_ms - l->dry_ms >= LINGER_MS || !s->follow ||
+	    s->nlane > STORE_LANES / 2);
+}
+
+int
+job_rest(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	struct lane	*l;
+
+	/* lane_earliest must have taken the last ones first. */
+	if (s->rest[0].n > 0)
+		return 0;
+	job_arrays(s, 6, state_types);
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (may_rest(s, l, now_ms)) {
+			l->resting = 1;
+			lane_drop(l);
+			add_state(s, l, now_ms);
+		}
+	return s->arr[0].n == 0 ? 0 : send_state(s, st, 1);
+}
+
+void
+job_rested(struct store *s, int64_t now_ms)
+{
+	struct lane	*l, *next;
+	int		 i, k;
+
+	(void)now_ms;
+	for (i = 0; i < db_rows(&s->db); i++)
+		for (k = 0; k < 3; k++)
+			arr_int8(&s->rest[k], job_int8(&s->db, i, k));
+	for (l = s->lanes; l != NULL; l = next) {
+		next = l->next;
+		if (l->resting)
+			forget(s, l);
+	}
+}
+
+/* Given back or not: the next tick tells. */
+int
+job_unrested(struct store *s)
+{
+	struct lane	*l;
+
+	for (l = s->lanes; l != NULL; l = l->next)
+		l->resting = 0;
+	return 0;
+}
+
+int
+job_earliest(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	(void)now_ms;
+	if (s->rest[0].n == 0)
+		return 0;
+	return db_send(&s->db, st, 3, (struct db_arg[]){
+	    arr_arg(&s->rest[0]), arr_arg(&s->rest[1]),
+	    arr_arg(&s->rest[2]) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_earliested(struct store *s, int64_t now_ms)
+{
+	size_t	 i;
+
+	for (i = 0; i < 3; i++)
+		arr_reset(&s->rest[i]);
+	/* One of them may be due again at once. */
+	s->ask_next = 1;
+	s->next_ms = now_ms;
+}

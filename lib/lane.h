@@ -1,0 +1,119 @@
+/*
+ * lane.h - a lane in a worker's memory, and its rules.  Pure: no database, no
+ * network; times are CLOCK_MONOTONIC milliseconds.
+ *
+ * A lane is one subscription's line of due deliveries.  While this worker
+ * owns it, it is the only one sending to that subscription, so the rules here
+ * (cap, rate, hold, breaker) hold everywhere.
+ *
+ * Ownership: a lane owns its sub and its deliveries; lane_drop() and
+ * lane_free() free them.  A delivery is in exactly one place: waiting (in
+ * queue), out (a request or a transform of it runs), or done (its outcome is
+ * not yet written).
+ */
+#ifndef LANE_H
+#define LANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "retry.h"
+#include "sub.h"
+
+enum place { WAITING, OUT, DONE };
+
+struct delivery {
+	struct delivery	*next, *prev;	/* all of the lane's */
+	struct delivery	*after;		/* queue, or the unwritten ones */
+	struct lane	*lane;
+	enum place	 place;
+	int64_t		 id;
+	char		 event_id[65];
+	char		*event_type;
+	int		 attempts;	/* before this one */
+	int		 round_start;
+	char		*head;		/* envelope up to the payload, or NULL */
+	char		*body;		/* whole body; or a transform's input */
+	size_t		 body_len;
+	int		 raw_input;	/* body is a transform's input still */
+	struct buf	 text;		/* header lines of the request */
+	int64_t		 started_ms;	/* 0: nothing was sent */
+	int		 probe;
+	/* the outcome */
+	const char	*outcome;	/* delivered, later, failed, discarded */
+	int		 status;	/* 0: none */
+	int64_t		 pause_ms;	/* -1: until the deadline */
+	char		*error;
+	unsigned char	*answer;	/* first bytes of its body */
+	size_t		 answer_len;
+	int		 duration_ms;
+	int64_t		 ended_ms;
+};
+
+/* What the tenant _ops is to hear, or the database to know. */
+enum health { HEALTH_NONE, HEALTH_FIRST, HEALTH_FAILING, HEALTH_DISABLED,
+	HEALTH_RECOVERED, HEALTH_WELL };
+
+struct lane {
+	struct lane	*next;
+	int64_t		 id, fence;
+	struct sub	*sub;		/* NULL until loaded */
+	struct delivery	*all;
+	struct delivery	*first, *last;	/* the queue */
+	size_t		 queued, out, done;
+	int64_t		 lease_ms;	/* nothing is started after this */
+	int64_t		 since_ms;	/* claimed */
+	/* paging */
+	int64_t		 after_at;	/* microseconds since 2000-01-01 */
+	int64_t		 after_id;	/* or order key */
+	int64_t		 head_ms;	/* next look from the head */
+	int		 dry;		/* the last page was empty */
+	int64_t		 dry_ms;	/* since when */
+	int		 from_head;	/* the page under way is */
+	size_t		 rows, fresh;	/* of the last page; new to us */
+	/* rules */
+	int64_t		 hold_ms;	/* nothing is sent before; 0: none */
+	int		 failures, open;
+	double		 tokens;
+	int64_t		 tokens_ms;
+	/* what is to be written or done next */
+	int		 taken, reload, dirty, expire, yield;
+	int		 stale;		/* not ours any more */
+	int		 resting;	/* being given back */
+	enum health	 health[4];
+	const char	*disable_why;
+};
+
+#define LANE_AFTER_AT_NONE	(INT64_MIN + 1)
+
+void	 lane_init(struct lane *, int64_t id, int64_t fence, int64_t now_ms);
+void	 lane_free(struct lane *);
+
+/* Forget what waits (it is still pending in the database). */
+void	 lane_drop(struct lane *);
+
+/* Add at the queue's end; 0 if that delivery is in memory already. */
+int	 lane_push(struct lane *, struct delivery *);
+
+/* The next to send, now OUT; NULL if there is none or the rules forbid it. */
+struct delivery *lane_pop(struct lane *, int64_t now_ms);
+
+/* Milliseconds until the rules allow the next; -1: not by waiting. */
+int64_t	 lane_wait(const struct lane *, int64_t now_ms);
+
+/*
+ * An outcome came for one that was OUT: it is DONE, and failures, breaker,
+ * hold and health follow.  sent: a request was really made.
+ */
+void	 lane_outcome(struct lane *, struct delivery *, enum retry_class,
+	    int sent, int64_t after_ms, int64_t now_ms, double dice);
+
+/* Remember a health change; take the next one. */
+void	 lane_note(struct lane *, enum health);
+enum health lane_next_note(struct lane *);
+
+/* Remove from its lane and free. */
+void	 delivery_free(struct delivery *);
+
+#endif /* LANE_H */

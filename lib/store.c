@@ -1,0 +1,270 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+#include "log.h"
+#include "stmt.h"
+#include "store.h"
+
+#define PAUSE_MS	50	/* after a deadlock or a cancelled statement */
+#define CLOCK_SKEW_S	5
+
+static int	 failed(struct store *, int64_t);
+static int	 lost(struct store *, int64_t);
+static int	 session(struct store *);
+static int	 start_next(struct store *, int64_t);
+
+int
+store_init(struct store *s, const char **why)
+{
+	char	 host[64] = "host";
+	size_t	 i;
+
+	if (seal_load(&s->seal, why) == -1)
+		return -1;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(s->name, sizeof(s->name), "%s:%ld:%08" PRIx32, host,
+	    (long)getpid(), arc4random());
+	for (i = 0; i < sizeof(s->arr) / sizeof(*s->arr); i++)
+		arr_init(&s->arr[i], ARR_INT8);
+	arr_init(&s->rest[0], ARR_INT8);
+	arr_init(&s->rest[1], ARR_INT8);
+	arr_init(&s->rest[2], ARR_TIMESTAMPTZ);
+	s->done_end = &s->done;
+	s->batch = STORE_BATCH;
+	return 0;
+}
+
+void
+store_free(struct store *s)
+{
+	struct lane	*l;
+	size_t		 i;
+
+	while ((l = s->lanes) != NULL) {
+		s->lanes = l->next;
+		lane_free(l);
+		free(l);
+	}
+	for (i = 0; i < sizeof(s->arr) / sizeof(*s->arr); i++)
+		arr_free(&s->arr[i]);
+	for (i = 0; i < sizeof(s->rest) / sizeof(*s->rest); i++)
+		arr_free(&s->rest[i]);
+	seal_wipe(&s->seal);
+	db_close(&s->db);
+}
+
+int
+store_step(struct store *s, int64_t now_ms)
+{
+	int	 rc;
+
+	if (s->up == 0) {
+		if (now_ms < s->try_ms)
+			return 0;
+		db_close(&s->db);
+		if (db_start(&s->db, s->conninfo, s->tool) == -1)
+			return lost(s, now_ms);
+		s->up = 1;
+	}
+	for (;;) {
+		if ((rc = db_step(&s->db)) == -1)
+			return s->up == 2 && s->job != NULL ?
+			    failed(s, now_ms) : lost(s, now_ms);
+		if (db_notified(&s->db))
+			store_look(s);
+		if (rc == 0)
+			return 0;
+		if (s->up == 1) {
+			if (session(s) == -1)
+				return lost(s, now_ms);
+			continue;
+		}
+		if (s->job != NULL) {
+			const struct job *job = s->job;
+
+			s->job = NULL;
+			job->done(s, now_ms);
+		}
+		if ((rc = start_next(s, now_ms)) == -1)
+			return lost(s, now_ms);
+		if (rc == 0)
+			return 0;
+	}
+}
+
+/* A fresh connection.  Leases first: somebody may have taken our lanes. */
+static int
+session(struct store *s)
+{
+	size_t	 i;
+
+	if (db_plan_by_index(&s->db) == -1 ||
+	    db_listen(&s->db, "deliver") == -1)
+		return -1;
+	for (i = 0; i < job_count; i++)
+		if (db_prepare(&s->db, job_all[i].stmt) == -1)
+			return -1;
+	s->up = 2;
+	s->turn = 0;
+	s->tick_ms = s->claim_ms = s->claim_floor_ms = s->next_ms = 0;
+	follow_back(&s->life);
+	return 0;
+}
+
+/* The kinds of statements take turns; the first with work goes. */
+static int
+start_next(struct store *s, int64_t now_ms)
+{
+	const struct job	*job;
+	size_t			 i;
+	int			 rc;
+
+	if (now_ms < s->pause_ms)
+		return 0;
+	for (i = 0; i < job_count; i++) {
+		job = &job_all[(s->turn + i) % job_count];
+		s->sent_ms = now_ms;
+		if ((rc = job->start(s, job->stmt, now_ms)) == 0)
+			continue;
+		s->turn = (s->turn + i + 1) % job_count;
+		if (rc == -1)
+			return -1;
+		s->job = job;
+		return 1;
+	}
+	return 0;
+}
+
+/* A statement failed; the connection may be good. */
+static int
+failed(struct store *s, int64_t now_ms)
+{
+	const struct job	*job = s->job;
+
+	s->job = NULL;
+	if (job->failed != NULL && job->failed(s))
+		return 0;
+	if (db_exitcode(&s->db) != EX_TEMPFAIL) {
+		s->code = db_exitcode(&s->db);
+		return -1;
+	}
+	if (db_lost(&s->db))
+		return lost(s, now_ms);
+	s->pause_ms = now_ms + PAUSE_MS;
+	return 0;
+}
+
+static int
+lost(struct store *s, int64_t now_ms)
+{
+	const struct job	*job = s->job;
+
+	s->job = NULL;
+	if (job != NULL && job->failed != NULL)
+		job->failed(s);
+	s->up = 0;
+	s->code = db_exitcode(&s->db);
+	if (s->code != EX_TEMPFAIL || (!s->follow && s->ndone == 0))
+		return -1;
+	s->try_ms = now_ms + follow_lost(&s->life, db_error(&s->db));
+	return 0;
+}
+
+int64_t
+store_wait(const struct store *s, int64_t now_ms)
+{
+	int64_t	 at = s->tick_ms;
+
+	if (s->up == 0)
+		at = s->try_ms;
+	else if (s->job != NULL || s->up == 1)
+		return 1000;
+	else if (s->pause_ms > now_ms)
+		at = s->pause_ms;
+	else {
+		if (!s->stopping && s->claim_ms < at)
+			at = s->claim_ms;
+		if (s->ndone > 0 && s->done_ms + JOB_FLUSH_MS < at)
+			at = s->done_ms + JOB_FLUSH_MS;
+	}
+	return at <= now_ms ? 0 : at - now_ms;
+}
+
+void
+store_done(struct store *s, struct delivery *d)
+{
+	if (s->ndone == 0)
+		s->done_ms = d->ended_ms;
+	d->after = NULL;
+	*s->done_end = d;
+	s->done_end = &d->after;
+	s->ndone++;
+}
+
+void
+store_body(struct store *s, struct delivery *d)
+{
+	d->after = s->bodies;
+	s->bodies = d;
+}
+
+struct delivery *
+store_ready(struct store *s)
+{
+	struct delivery	*d = s->ready;
+
+	if (d != NULL)
+		s->ready = d->after;
+	return d;
+}
+
+/* The database's clock rules; ours only counts on from it. */
+void
+store_clock(struct store *s, int64_t unix_ms, int64_t now_ms)
+{
+	struct timespec	 ts;
+	char		 off[24];
+	int64_t		 skew_s;
+
+	s->server_ms = unix_ms - now_ms;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	skew_s = unix_ms / 1000 - (int64_t)ts.tv_sec;
+	if (skew_s >= -CLOCK_SKEW_S && skew_s <= CLOCK_SKEW_S)
+		s->clock_told = 0;
+	else if (!s->clock_told) {
+		snprintf(off, sizeof(off), "%" PRId64, skew_s);
+		log_event(LOG_WARNING, "clocks differ, using the database's",
+		    "database_ahead_s", off, NULL);
+		s->clock_told = 1;
+	}
+}
+
+int64_t
+store_now_s(const struct store *s, int64_t now_ms)
+{
+	return (s->server_ms + now_ms) / 1000;
+}
+
+int
+store_idle(const struct store *s)
+{
+	return s->up == 2 && s->job == NULL && s->nlane == 0 &&
+	    s->ndone == 0 && s->rest[0].n == 0 && s->ask_next;
+}
+
+void
+store_look(struct store *s)
+{
+	struct lane	*l;
+
+	if (s->claim_floor_ms < s->claim_ms)
+		s->claim_ms = s->claim_floor_ms;
+	for (l = s->lanes; l != NULL; l = l->next)
+		l->dry = 0;
+}
