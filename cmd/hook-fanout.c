@@ -1,0 +1,286 @@
+/*
+ * hook-fanout: turn each committed outbox row into one delivery per matching
+ * subscription.
+ *
+ * All of it is one statement (sql/query/fanout.sql), so a kill at any moment
+ * leaves an event either waiting or fanned out, never half.  Only one
+ * hook-fanout works at a time; others stand by.
+ *
+ * "fanned_out_at is null" is the truth about what waits.  A cursor on the id
+ * only saves walking over index entries of rows that are done but can't be
+ * vacuumed while somebody holds an old snapshot; a look from the head, which
+ * finds rows that committed late, follows as often as it is cheap.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "db.h"
+#include "follow.h"
+#include "log.h"
+#include "opt.h"
+#include "stmt.h"
+
+#define DELIVERIES_AIM	20000	/* a statement: keeps it about 0.2 s */
+#define FAST_POLL_MS	5
+#define FAST_FOR_MS	200	/* after work was found, before sleeping */
+#define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
+#define HEAD_MAX_MS	10000	/* but is never put off for longer */
+
+static const char	*conninfo;
+static int64_t		 batch_max = 500, poll_ms = 1000;
+
+struct fanout {
+	struct db	 db;
+	struct follow	 life;
+	int64_t		 cursor, batch;
+	int64_t		 head_at_ms;	/* next look from the head */
+	int		 want_head, looked_head;
+	int		 asleep;	/* we told the producers so */
+};
+
+/* What one look at the outbox found. */
+enum look { FOUND, NOTHING, BUSY, LOST };
+
+static int	 connect_db(struct fanout *);
+static int	 dry_run(struct fanout *);
+static enum look look(struct fanout *);
+static void	 lose(struct fanout *);
+static void	 pause_ms(int64_t);
+static int	 run(struct fanout *, int);
+static int	 skip(struct fanout *);
+static int	 sleep_until_told(struct fanout *);
+static int	 tell_sleep(struct fanout *, int);
+static _Noreturn void usage(int);
+
+int
+main(int argc, char *argv[])
+{
+	struct fanout	 f = { 0 };
+	const char	*why;
+	int		 ch, follow = 0, dry = 0, rc;
+
+	while ((ch = getopt(argc, argv, "Vb:d:fhi:n")) != -1)
+		switch (ch) {
+		case 'V':
+			puts(VERSION);
+			return EX_OK;
+		case 'b':
+			if (opt_int(optarg, 1, 100000, &batch_max, &why) == -1)
+				errx(EX_USAGE, "-b %s: %s", optarg, why);
+			break;
+		case 'd':
+			conninfo = optarg;
+			break;
+		case 'f':
+			follow = 1;
+			break;
+		case 'h':
+			usage(EX_OK);
+		case 'i':
+			if (opt_duration(optarg, 10, 60000, &poll_ms,
+			    &why) == -1)
+				errx(EX_USAGE, "-i %s: %s", optarg, why);
+			break;
+		case 'n':
+			dry = 1;
+			break;
+		default:
+			usage(EX_USAGE);
+		}
+	if (optind != argc)
+		usage(EX_USAGE);
+
+	follow_signals();
+	f.batch = 10;
+	rc = dry ? dry_run(&f) : run(&f, follow);
+	if (rc != EX_OK)
+		log_event(LOG_ERROR, "stopped", "reason", db_error(&f.db),
+		    NULL);
+	db_close(&f.db);
+	return rc;
+}
+
+static int
+dry_run(struct fanout *f)
+{
+	if (connect_db(f) == -1 ||
+	    db_run(&f->db, &stmt_fanout_waiting, DB_ARGS("0")) == -1)
+		return db_exitcode(&f->db);
+	printf("{\"waiting\":%s}\n", db_col(&f->db, 0, 0));
+	return fflush(stdout) == EOF ? EX_TEMPFAIL : EX_OK;
+}
+
+/* Until the outbox is empty; with follow, until a signal. */
+static int
+run(struct fanout *f, int follow)
+{
+	int64_t	 work_at_ms = follow_now_ms();
+
+	while (!follow_stop) {
+		if (f->db.conn == NULL && connect_db(f) == -1) {
+			if (!follow || db_exitcode(&f->db) != EX_TEMPFAIL)
+				return db_exitcode(&f->db);
+			lose(f);
+			continue;
+		}
+		switch (look(f)) {
+		case FOUND:
+			work_at_ms = follow_now_ms();
+			if (f->asleep && tell_sleep(f, 0) == -1)
+				lose(f);
+			break;
+		case LOST:
+			if (db_exitcode(&f->db) != EX_TEMPFAIL) {
+				if (skip(f) == 0)
+					break;
+				return db_exitcode(&f->db);
+			}
+			if (!follow)
+				return EX_TEMPFAIL;
+			lose(f);
+			break;
+		case BUSY:
+			pause_ms(follow ? poll_ms : FAST_POLL_MS);
+			break;
+		case NOTHING:
+			if (!f->looked_head && (!follow ||
+			    follow_now_ms() >= f->head_at_ms)) {
+				f->want_head = 1;
+				break;
+			}
+			if (!follow)
+				return EX_OK;
+			if (follow_now_ms() - work_at_ms < FAST_FOR_MS)
+				pause_ms(FAST_POLL_MS);
+			else if (sleep_until_told(f) == -1)
+				lose(f);
+		}
+	}
+	return EX_OK;
+}
+
+static int
+connect_db(struct fanout *f)
+{
+	if (db_open(&f->db, conninfo, "hook-fanout") == -1)
+		return -1;
+	if (db_plan_by_index(&f->db) == -1 ||
+	    db_listen(&f->db, "fanout") == -1)
+		return -1;
+	f->cursor = 0;
+	f->asleep = 0;
+	follow_back(&f->life);
+	return 0;
+}
+
+static void
+lose(struct fanout *f)
+{
+	int64_t	 ms = follow_lost(&f->life, db_error(&f->db));
+
+	db_close(&f->db);
+	pause_ms(ms);
+}
+
+static void
+pause_ms(int64_t ms)
+{
+	if (!follow_stop)
+		usleep((useconds_t)(ms * 1000));
+}
+
+/* One batch, from the cursor on. */
+static enum look
+look(struct fanout *f)
+{
+	char	 cursor[24], batch[24];
+	int64_t	 start_ms = follow_now_ms(), events, made, cost_ms;
+
+	f->looked_head = f->want_head || f->cursor == 0;
+	f->want_head = 0;
+	snprintf(cursor, sizeof(cursor), "%" PRId64,
+	    f->looked_head ? 0 : f->cursor);
+	snprintf(batch, sizeof(batch), "%" PRId64, f->batch);
+	if (db_run(&f->db, &stmt_fanout, DB_ARGS(cursor, batch)) == -1)
+		return LOST;
+	if (*db_col(&f->db, 0, 0) == 't')
+		return BUSY;
+	events = db_int(&f->db, 0, 1);
+	made = db_int(&f->db, 0, 2);
+	cost_ms = (follow_now_ms() - start_ms) * HEAD_SHARE;
+	if (f->looked_head)
+		f->head_at_ms = start_ms +
+		    (cost_ms > HEAD_MAX_MS ? HEAD_MAX_MS : cost_ms);
+	if (events == 0)
+		return NOTHING;
+	f->cursor = db_int(&f->db, 0, 3);
+
+	/* Grow, but keep a statement short where many subscriptions match. */
+	f->batch *= 2;
+	if (made > 0 && f->batch > DELIVERIES_AIM * events / made)
+		f->batch = DELIVERIES_AIM * events / made;
+	if (f->batch > batch_max)
+		f->batch = batch_max;
+	if (f->batch < 1)
+		f->batch = 1;
+	return FOUND;
+}
+
+/*
+ * A batch failed, and would again: find the event that does it by going one
+ * at a time, and pass over it, so that the others are not held up.
+ */
+static int
+skip(struct fanout *f)
+{
+	char	 cursor[24], why[sizeof(f->db.why)];
+
+	if (f->batch > 1) {
+		f->batch = 1;
+		return 0;
+	}
+	snprintf(why, sizeof(why), "%s", db_error(&f->db));
+	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
+	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor)) == -1 ||
+	    db_col(&f->db, 0, 1) == NULL)
+		return -1;
+	log_event(LOG_ERROR, "event can't be fanned out, left waiting",
+	    "event_id", db_col(&f->db, 0, 2), "reason", why, NULL);
+	f->cursor = db_int(&f->db, 0, 1);
+	f->head_at_ms = follow_now_ms() + HEAD_MAX_MS;
+	return 0;
+}
+
+/*
+ * Say that we sleep, look once more (an event may have been committed before
+ * the flag was seen), and wait for a notification or the next poll.
+ */
+static int
+sleep_until_told(struct fanout *f)
+{
+	if (!f->asleep)
+		return tell_sleep(f, 1);
+	return db_wait(&f->db, (int)poll_ms) == -1 ? -1 : 0;
+}
+
+static int
+tell_sleep(struct fanout *f, int asleep)
+{
+	f->asleep = asleep;
+	return db_run(&f->db, &stmt_wakeup_set,
+	    DB_ARGS("fanout", asleep ? "t" : "f"));
+}
+
+static _Noreturn void
+usage(int status)
+{
+	fprintf(status == EX_OK ? stdout : stderr, "usage: %s [-fhnV]"
+	    " [-b batch] [-d conninfo] [-i poll]\n", getprogname());
+	exit(status);
+}

@@ -1,0 +1,74 @@
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "follow.h"
+#include "log.h"
+
+#define PAUSE_MIN_MS	100
+#define PAUSE_MAX_MS	5000
+
+volatile sig_atomic_t follow_stop, follow_hup;
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGHUP)
+		follow_hup = 1;
+	else if (follow_stop < 2)
+		follow_stop = follow_stop + 1;
+}
+
+void
+follow_signals(void)
+{
+	struct sigaction	 sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_signal;
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+int64_t
+follow_now_ms(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t
+follow_lost(struct follow *f, const char *why)
+{
+	int64_t	 pause_ms;
+
+	if (f->lost_at_ms == 0) {
+		f->lost_at_ms = follow_now_ms();
+		f->pause_ms = PAUSE_MIN_MS;
+		log_event(LOG_WARNING, "database lost, trying again",
+		    "reason", why, NULL);
+	}
+	pause_ms = f->pause_ms;
+	f->pause_ms = pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS :
+	    pause_ms * 2;
+	return pause_ms;
+}
+
+void
+follow_back(struct follow *f)
+{
+	char	 s[32];
+
+	if (f->lost_at_ms == 0)
+		return;
+	snprintf(s, sizeof(s), "%lld",
+	    (long long)(follow_now_ms() - f->lost_at_ms));
+	log_event(LOG_NOTICE, "database back", "after_ms", s, NULL);
+	f->lost_at_ms = 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * follow.h - what every follower (-f) does the same way: end on a signal, and
+ * outlive the database.
+ */
+#ifndef FOLLOW_H
+#define FOLLOW_H
+
+#include <signal.h>
+#include <stdint.h>
+
+/* How often SIGTERM or SIGINT came, and whether SIGHUP did. */
+extern volatile sig_atomic_t follow_stop, follow_hup;
+
+/* Catch them; ignore SIGPIPE.  System calls are interrupted, not resumed. */
+void	 follow_signals(void);
+
+/* CLOCK_MONOTONIC in milliseconds. */
+int64_t	 follow_now_ms(void);
+
+/*
+ * Pauses between attempts to reach the database: 100 ms doubling to 5 s.
+ * follow_lost() gives the next one and says so in the log, once an outage;
+ * follow_back() says that it is over.
+ */
+struct follow {
+	int64_t	 pause_ms;
+	int64_t	 lost_at_ms;		/* 0: not lost */
+};
+int64_t	 follow_lost(struct follow *, const char *why);
+void	 follow_back(struct follow *);
+
+#endif /* FOLLOW_H */
