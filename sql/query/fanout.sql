@@ -8,6 +8,8 @@
 -- The advisory lock ends with the statement's own transaction, so a process
 -- stopped for hours holds nothing.  Lanes are locked in id order, like
 -- everywhere; a subscription removed meanwhile has no lane and gets nothing.
+-- No two sets made here are joined with each other, only with tables by
+-- index: the statement is planned before anything is known of their sizes.
 with lock as materialized (
 	select pg_try_advisory_xact_lock(
 	    hashtextextended('hookutils fanout ' || current_schema(), 0)) as ok
@@ -22,8 +24,14 @@ with lock as materialized (
 	limit $2
 	for no key update of o skip locked
 ), matched as materialized (
-	select b.id as outbox_id, s.id as subscription_id, s.state, s.ordered,
-	    s.deadline_ms, v.verdict
+	select b.id as outbox_id, b.created_at, b.event_id, b.event_type,
+	    b.aggregate_id, b.payload_bytes, s.id as subscription_id,
+	    s.ordered, v.verdict,
+	    now() + s.deadline_ms * interval '1 ms' as give_up_at,
+	    l.owner is null and (l.next_due_at is null
+		or l.next_due_at > coalesce(l.hold_until, now())) as free,
+	    greatest(l.hold_until, case s.state when 'active' then now()
+		else now() + s.deadline_ms * interval '1 ms' end) as due_at
 	from batch b
 	join webhook_subscriptions s on s.tenant = b.tenant
 	    and s.state <> 'disabled'
@@ -35,51 +43,41 @@ with lock as materialized (
 			and length(b.event_type) >= length(t)))
 	cross join lateral (select case when s.filter is null then 'yes'
 	    else webhook_filter(b.payload, s.filter) end as verdict) v
+	join webhook_lanes l on l.subscription_id = s.id
 	where v.verdict <> 'no'
-), locked as materialized (
-	select l.subscription_id, l.next_due_at, l.hold_until, l.owner
-	from webhook_lanes l
-	where l.subscription_id in (select subscription_id from matched)
-	order by l.subscription_id
+	order by s.id
 	for no key update of l
 ), made as (
 	insert into webhook_deliveries (outbox_id, outbox_created_at,
 	    event_id, event_type, subscription_id, state, give_up_at,
 	    order_key, payload_bytes, finished_at, last_error)
-	select b.id, b.created_at, b.event_id, b.event_type,
-	    m.subscription_id,
-	    case m.verdict when 'yes' then 'pending' else 'failed' end,
-	    now() + m.deadline_ms * interval '1 ms',
-	    case when m.ordered then hashtextextended(
-		coalesce(b.aggregate_id, b.event_id), 0) end,
-	    b.payload_bytes,
-	    case m.verdict when 'yes' then null else now() end,
-	    case m.verdict when 'yes' then null else m.verdict end
-	from matched m
-	join batch b on b.id = m.outbox_id
-	join locked using (subscription_id)
-	order by b.id, m.subscription_id
-	returning outbox_id, event_type
-), became as materialized (
-	select outbox_id, count(*) as n from made group by outbox_id
+	select outbox_id, created_at, event_id, event_type, subscription_id,
+	    case verdict when 'yes' then 'pending' else 'failed' end,
+	    give_up_at,
+	    case when ordered then hashtextextended(
+		coalesce(aggregate_id, event_id), 0) end,
+	    payload_bytes,
+	    case verdict when 'yes' then null else now() end,
+	    case verdict when 'yes' then null else verdict end
+	from matched
+	order by outbox_id, subscription_id
+	returning event_type
 ), stamped as (
 	update webhook_outbox o
-	set fanned_out_at = now(), fanned_out_to = coalesce(c.n, 0)
-	from batch b left join became c on c.outbox_id = b.id
-	where o.id = b.id and o.created_at = b.created_at
+	set fanned_out_at = now(), fanned_out_to = became.n
+	from (select id, created_at, sum(n) as n
+	    from (select id, created_at, 0 as n from batch
+		union all
+		select outbox_id, created_at, 1 from matched) as each
+	    group by id, created_at) became
+	where o.id = became.id and o.created_at = became.created_at
 ), lowered as (
 	update webhook_lanes l
 	set next_due_at = due.at
-	from (select m.subscription_id, greatest(k.hold_until,
-		min(case m.state when 'active' then now()
-		    else now() + m.deadline_ms * interval '1 ms' end)) as at
-	    from matched m join locked k using (subscription_id)
-	    where k.owner is null
-	    group by m.subscription_id, k.hold_until, k.next_due_at
-	    having k.next_due_at is null or k.next_due_at > greatest(
-		k.hold_until, min(case m.state when 'active' then now()
-		    else now() + m.deadline_ms * interval '1 ms' end))) due
+	from (select subscription_id, min(due_at) as at
+	    from matched where free group by subscription_id) due
 	where l.subscription_id = due.subscription_id and l.owner is null
+	    and (l.next_due_at is null or l.next_due_at > due.at)
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
 	select 'deliveries_created', event_type, pg_backend_pid() % 16,
@@ -91,4 +89,4 @@ with lock as materialized (
 select not (select ok from lock), (select count(*) from batch), c.n,
     (select max(id) from batch),
     case when c.n > 0 then pg_notify(webhook_channel('deliver'), '') end
-from (select coalesce(sum(n), 0) as n from became) c
+from (select count(*) as n from made) c
