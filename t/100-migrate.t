@@ -11,9 +11,9 @@ versions="select string_agg(version::text, ',' order by version)
 # Each case below has a schema of its own in this script's database.
 use_schema() {	# NAME
 	HOOK_SCHEMA=$1
-	export HOOK_SCHEMA
-	export PGOPTIONS="-c search_path=\"$(printf %s "$1" |
-	    sed 's/"/""/g; s/[ \\]/\\&/g')\""
+	PGOPTIONS=$(printf %s "$1" | sed 's/"/""/g; s/[ \\]/\\&/g')
+	PGOPTIONS="-c search_path=\"$PGOPTIONS\""
+	export HOOK_SCHEMA PGOPTIONS
 }
 
 like "$(cat "$work/migrate.log")" "^applied 000$newest-" \

@@ -96,7 +96,8 @@ blocks() {	# PAGE DIR
 	copying && /^\.Ed/ { copying = 0; close(file); next }
 	copying {
 		gsub(/\\e/, "\\"); gsub(/\\&/, ""); gsub(/\\-/, "-")
-		gsub(/\\\(aq/, "\047"); gsub(/\\\(dq/, "\""); gsub(/\\\(ti/, "~")
+		gsub(/\\\(aq/, "\047"); gsub(/\\\(dq/, "\"")
+		gsub(/\\\(ti/, "~")
 		gsub(/\\\(ha/, "^")
 		print >file
 		next

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # lib.sh - the words that the test scripts are written in.
 #
 #	need_db			a database of this script's own, migrated
@@ -37,8 +38,9 @@ own_db=
 own_cluster=
 unset HOOK_SCHEMA HOOK_KEY_FILE HOOK_PROXY HOOK_CA_FILE HOOK_MAX_PAYLOAD
 export BUILD PATH HOOK_ALLOW_NET=127.0.0.0/8,::1 LC_ALL=C TZ=UTC
-export ASAN_OPTIONS="exitcode=99:detect_leaks=1:log_path=$work/sanitizer"
-export UBSAN_OPTIONS="print_stacktrace=1:exitcode=99"
+ASAN_OPTIONS="exitcode=99:detect_leaks=1:log_path=$work/sanitizer"
+UBSAN_OPTIONS="print_stacktrace=1:exitcode=99:log_path=$work/sanitizer"
+export ASAN_OPTIONS UBSAN_OPTIONS
 
 ok() {		# STATUS NAME
 	n_test=$((n_test + 1))
@@ -75,7 +77,10 @@ run() {
 
 exits() {
 	[ "$rc" = "$1" ]
-	ok $? "$2" || note "exited with $rc, not $1" "$(head -c 2000 "$work/err")"
+	ok $? "$2" || {
+		note "exited with $rc, not $1" "$(head -c 2000 "$work/err")"
+		return 1
+	}
 }
 
 sql() {
@@ -186,7 +191,11 @@ clean_up() {
 	elif [ -n "$own_db" ]; then
 		PGDATABASE=postgres sql "drop database $own_db with (force)"
 	fi
-	[ "${KEEP-}" = 1 ] && echo "# kept: $work" || rm -rf "$work"
+	if [ "${KEEP-}" = 1 ]; then
+		echo "# kept: $work"
+	else
+		rm -rf "$work"
+	fi
 }
 trap clean_up EXIT
 trap 'exit 129' HUP

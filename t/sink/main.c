@@ -29,7 +29,7 @@
  *	then close|rst|hang	after the answer
  *	early			answer as soon as the head is there, then close
  *	idle MS			close the connection that long after the answer
- *	reused			the rule is only for a connection's 2nd request on
+ *	reused			only for a connection's later requests
  *
  * for example
  *

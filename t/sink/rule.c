@@ -25,7 +25,7 @@ struct draft {
 	size_t	 body_len;
 	char	*before;		/* interim answers */
 	size_t	 before_len, interim_len;
-	long	 length;		/* announced; -1 none, -2 the true one */
+	long	 length;		/* -1 none, -2 the true one */
 	int	 slow_body, interim_ms;
 	int	 endless_head;
 	char	*raw;

@@ -6,10 +6,8 @@
  */
 #include <sys/socket.h>
 
-#include <openssl/err.h>
 #include <openssl/ssl.h>
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,39 +127,6 @@ request_end(struct conn *c, const char *how)
 	c->path = NULL;
 }
 
-/* Bytes read; 0 end, -1 nothing now. */
-static ssize_t
-pull(struct conn *c, char *to, size_t len)
-{
-	ssize_t	 n;
-
-	if (c->ssl != NULL) {
-		ERR_clear_error();
-		if ((n = SSL_read(c->ssl, to, (int)len)) > 0)
-			return n;
-		return SSL_get_error(c->ssl, (int)n) == SSL_ERROR_WANT_READ ?
-		    -1 : 0;
-	}
-	n = recv(c->fd, to, len, 0);
-	return n == -1 && errno != EAGAIN && errno != EINTR ? 0 : n;
-}
-
-static ssize_t
-push(struct conn *c, const char *from, size_t len)
-{
-	ssize_t	 n;
-
-	if (c->ssl != NULL) {
-		ERR_clear_error();
-		if ((n = SSL_write(c->ssl, from, (int)len)) > 0)
-			return n;
-		return SSL_get_error(c->ssl, (int)n) == SSL_ERROR_WANT_WRITE ?
-		    -1 : 0;
-	}
-	n = send(c->fd, from, len, MSG_NOSIGNAL);
-	return n == -1 && errno != EAGAIN && errno != EINTR ? 0 : n;
-}
-
 /* Read what is there; -1 at the end. */
 static int
 fill_in(struct conn *c)
@@ -176,7 +141,7 @@ fill_in(struct conn *c)
 			if ((c->in = realloc(c->in, c->in_cap + 1)) == NULL)
 				abort();
 		}
-		n = pull(c, c->in + c->in_len, c->in_cap - c->in_len);
+		n = wire_read(c->fd, c->ssl, c->in + c->in_len, c->in_cap - c->in_len);
 		if (n == -1)
 			return 0;
 		if (n == 0)
@@ -375,7 +340,7 @@ answer_write(struct conn *c)
 		if (c->at_us > now_us())
 			return 0;
 		len = portion(c, &from, &pause_ms);
-		if ((n = push(c, from, len)) <= 0)
+		if ((n = wire_write(c->fd, c->ssl, from, len)) <= 0)
 			return n == 0 ? -1 : 0;
 		if (c->pos < c->a->len) {
 			c->pos += (size_t)n;
@@ -428,36 +393,17 @@ conn_gone(struct conn *c, short revents)
 	    recv(c->fd, &byte, 1, MSG_PEEK) == 0;
 }
 
-static int
-shake(struct conn *c)
-{
-	int	 n;
-
-	ERR_clear_error();
-	if ((n = SSL_accept(c->ssl)) == 1) {
-		c->state = HEAD;
-		return 0;
-	}
-	switch (SSL_get_error(c->ssl, n)) {
-	case SSL_ERROR_WANT_READ:
-		c->tls_want = POLLIN;
-		return 0;
-	case SSL_ERROR_WANT_WRITE:
-		c->tls_want = POLLOUT;
-		return 0;
-	default:
-		return -1;
-	}
-}
-
 int
 conn_step(struct conn *c, short revents)
 {
 	int	 rc = 0;
 
 	if (c->state == SHAKE) {
-		if (revents != 0)
-			rc = shake(c);
+		if (revents != 0 &&
+		    (rc = wire_shake(c->ssl, &c->tls_want)) == 1) {
+			c->state = HEAD;
+			rc = 0;
+		}
 	} else if (c->state != ANSWER && c->idle_at_us <= now_us())
 		rc = -1;
 	else if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0)

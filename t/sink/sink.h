@@ -2,10 +2,13 @@
  * sink.h - a scripted HTTP/1.1 server for the tests.
  *
  * Never installed, only loopback, trusts its rules.  main.c holds the loop
- * and the log, rule.c reads rules, serve.c is one connection.
+ * and the log, rule.c reads rules, serve.c is one connection,
+ * wire.c its bytes.
  */
 #ifndef SINK_H
 #define SINK_H
+
+#include <sys/types.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,9 +63,15 @@ void	 say(const char *fmt, ...) __attribute__((__format__(printf, 1, 2)));
 int64_t	 now_us(void);			/* monotonic */
 int64_t	 clock_us(void);		/* CLOCK_REALTIME */
 
+/* wire.c; bytes, 0 at the end, -1 when it would block */
+struct ssl_st;
+struct ssl_ctx_st;
+ssize_t	 wire_read(int fd, struct ssl_st *, char *, size_t);
+ssize_t	 wire_write(int fd, struct ssl_st *, const char *, size_t);
+int	 wire_shake(struct ssl_st *, short *want);	/* 1 done, 0, -1 */
+
 /* serve.c */
 struct conn;
-struct ssl_ctx_st;
 struct conn *conn_new(int fd, struct ssl_ctx_st *);
 int	 conn_fd(const struct conn *);
 short	 conn_want(const struct conn *);	/* poll(2) events */
