@@ -231,8 +231,8 @@ run(struct worker *w)
 	if (s->up == 2 && db_run(&s->db, &stmt_worker_gone,
 	    DB_ARGS(s->name)) == -1)
 		warnx("%s", db_error(&s->db));
-	if (s->ndone > 0 || s->writing != NULL)
-		rc = EX_TEMPFAIL;
+	if (s->ndone > 0 || (s->up != 2 && s->nlane > 0))
+		rc = EX_TEMPFAIL;	/* not recorded, or not given back */
 	return rc;
 }
 
@@ -249,7 +249,7 @@ finished(struct worker *w, int64_t now_ms)
 	if (now_ms >= w->stop_ms + LAST_WORDS_MS)
 		return 1;
 	for (l = s->lanes; l != NULL; l = l->next)
-		out += !l->stale && (l->out > 0 || l->done > 0 || !l->stale);
+		out += !l->stale || l->out > 0;
 	return out == 0 && s->ndone == 0 && s->job == NULL &&
 	    s->rest[0].n == 0;
 }
@@ -442,7 +442,8 @@ outcome(struct worker *w, struct delivery *d, enum retry_class class,
 	    dice);
 	if (class == RETRY_GONE)
 		l->disable_why = "410 Gone";
-	else if (class != RETRY_OK && sub->failing_since != 0 &&
+	else if (class != RETRY_OK && a != NULL && !a->blocked &&
+	    sub->failing_since != 0 &&
 	    store_now_s(&w->store, now_ms) - sub->failing_since >=
 	    DISABLE_AFTER_S)
 		l->disable_why = "failing for 5 days without one success";

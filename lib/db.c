@@ -336,8 +336,9 @@ db_notified(struct db *db)
 	if (db->conn == NULL || db->connecting)
 		return 0;
 	while ((n = PQnotifies(db->conn)) != NULL) {
+		if (some < 2)
+			some = *n->extra != '\0' ? 2 : 1;
 		PQfreemem(n);
-		some = 1;
 	}
 	return some;
 }

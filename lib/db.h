@@ -130,7 +130,10 @@ int	 db_rows(const struct db *);	/* of the last result */
 /* After a failure: is the connection of no more use? */
 int	 db_lost(const struct db *);
 
-/* Did a notification come since the last call?  Reads none from the net. */
+/*
+ * Did a notification come since the last call?  2 if one said that a
+ * subscription was changed, 1 for others.  Reads none from the net.
+ */
 int	 db_notified(struct db *);
 
 /* Plans for statements that join arrays by index, whatever statistics say. */

@@ -11,6 +11,9 @@
 #include "opt.h"
 #include "stmt.h"
 
+#define HEALTH_MS	1000	/* an endpoint that comes and goes is told of
+				   once a second */
+
 static void	 add(struct store *, struct delivery *, int64_t);
 static int	 hurry(const struct store *, int64_t);
 static void	 scrub(struct delivery *);
@@ -212,19 +215,23 @@ job_bodied(struct store *s, int64_t now_ms)
 int
 job_health(struct store *s, const struct stmt *st, int64_t now_ms)
 {
-	static const char *const word[] = { "", "first", "failing",
-	    "disabled", "recovered", "well" };
+	static const char *const word[] = { "", "first", "well", "failing",
+	    "disabled", "recovered" };
 	struct lane	*l;
 	char		 id[24], fence[24];
 	const char	*why;
 
-	(void)now_ms;
 	for (l = s->lanes; l != NULL; l = l->next)
-		if (l->health[0] != HEALTH_NONE && !l->stale)
+		if (!l->stale && (l->health[0] != HEALTH_NONE ||
+		    (l->failing != l->failing_told &&
+		    (now_ms >= l->told_ms + HEALTH_MS || l->out == 0))))
 			break;
 	if (l == NULL)
 		return 0;
 	s->health = lane_next_note(l);
+	if (s->health == HEALTH_NONE)
+		s->health = l->failing ? HEALTH_FIRST : HEALTH_WELL;
+	l->told_ms = now_ms;
 	s->page[0] = l;
 	s->npage = 0;
 	why = s->health == HEALTH_DISABLED ? l->disable_why :
@@ -247,7 +254,9 @@ job_healthy(struct store *s, int64_t now_ms)
 {
 	struct lane	*l = s->page[0];
 
-	if (s->health == HEALTH_FIRST && l->sub->failing_since == 0)
+	l->failing_told = s->health != HEALTH_WELL &&
+	    s->health != HEALTH_RECOVERED;
+	if (l->failing_told && l->failing && l->sub->failing_since == 0)
 		l->sub->failing_since = store_now_s(s, now_ms);
 	if (s->health == HEALTH_DISABLED)
 		l->reload = 1;
@@ -257,6 +266,7 @@ job_healthy(struct store *s, int64_t now_ms)
 int
 job_unhealthy(struct store *s)
 {
-	lane_note(s->page[0], s->health);
+	if (s->health >= HEALTH_FAILING)
+		lane_note(s->page[0], s->health);
 	return 0;
 }

@@ -102,6 +102,7 @@ job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
 {
 	struct lane	*l, *next;
 	char		 lease[24];
+	size_t		 out = 0;
 
 	if (now_ms < s->tick_ms)
 		return 0;
@@ -112,6 +113,7 @@ job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
 			forget(s, l);
 			continue;
 		}
+		out += l->out;
 		arr_int8(&s->arr[0], l->id);
 		arr_int8(&s->arr[1], l->fence);
 	}
@@ -119,7 +121,8 @@ job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
 	    TICK_MS);
 	return db_send(&s->db, st, 6, (struct db_arg[]){ JOB_TEXT(s->name),
 	    JOB_TEXT(s->tool), job_number(lease, s->lease_ms),
-	    JOB_TEXT(s->hungry && !s->stopping ? "t" : "f"),
+	    JOB_TEXT(s->hungry && out * 2 < s->slots && !s->stopping ?
+	    "t" : "f"),
 	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]) }, 0) == -1 ? -1 : 1;
 }
 
@@ -301,8 +304,10 @@ job_loaded(struct store *s, int64_t now_ms)
 			lane_drop(l);
 			l->head_ms = now_ms;
 		}
-		l->yield = !sub->active;
-		l->expire = !sub->active;
+		l->yield = l->expire = !sub->active;
+		if (sub->active)
+			l->disable_why = NULL;
+		l->failing = l->failing_told = sub->failing_since != 0;
 	}
 	/* Removed while we looked: nothing can be sent for it. */
 	for (l = s->lanes; l != NULL; l = l->next)
@@ -439,7 +444,7 @@ static int
 may_rest(const struct store *s, const struct lane *l, int64_t now_ms)
 {
 	if (l->stale || l->out > 0 || l->done > 0 || l->taken || l->expire ||
-	    l->health[0] != HEALTH_NONE)
+	    l->health[0] != HEALTH_NONE || l->failing != l->failing_told)
 		return 0;
 	if (s->stopping || l->yield || l->hold_ms > now_ms + HOLD_MS)
 		return 1;
@@ -513,6 +518,8 @@ job_earliested(struct store *s, int64_t now_ms)
 	for (i = 0; i < 3; i++)
 		arr_reset(&s->rest[i]);
 	/* One of them may be due again at once. */
-	s->ask_next = 1;
-	s->next_ms = now_ms;
+	s->ask_next = 0;
+	if (s->claim_floor_ms < s->claim_ms)
+		s->claim_ms = s->claim_floor_ms;
+	(void)now_ms;
 }

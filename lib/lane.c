@@ -150,7 +150,7 @@ lane_outcome(struct lane *l, struct delivery *d, enum retry_class class,
 			l->dirty = 1;
 		l->failures = l->open = 0;
 		l->hold_ms = 0;
-		lane_note(l, HEALTH_FIRST);
+		l->failing = 1;
 		break;
 	}
 }
@@ -162,9 +162,8 @@ succeeded(struct lane *l)
 		l->dirty = 1;
 	if (l->open)
 		lane_note(l, HEALTH_RECOVERED);
-	else if (l->sub->failing_since != 0)
-		lane_note(l, HEALTH_WELL);
 	l->sub->failing_since = 0;
+	l->failing = 0;
 	l->failures = l->open = 0;
 	l->hold_ms = 0;
 }
@@ -173,7 +172,7 @@ static void
 failed(struct lane *l, int probe, int status, int64_t after_ms,
     int64_t now_ms, double dice)
 {
-	lane_note(l, HEALTH_FIRST);
+	l->failing = 1;
 	if (l->open && !probe)
 		return;		/* left from before it opened */
 	l->failures++;
@@ -204,8 +203,6 @@ lane_note(struct lane *l, enum health h)
 {
 	size_t	 i, n = sizeof(l->health) / sizeof(*l->health);
 
-	if (h == HEALTH_FIRST && l->sub->failing_since != 0)
-		return;
 	for (i = 0; i < n && l->health[i] != HEALTH_NONE; i++)
 		if (l->health[i] == h)
 			return;

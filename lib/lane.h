@@ -52,8 +52,8 @@ struct delivery {
 };
 
 /* What the tenant _ops is to hear, or the database to know. */
-enum health { HEALTH_NONE, HEALTH_FIRST, HEALTH_FAILING, HEALTH_DISABLED,
-	HEALTH_RECOVERED, HEALTH_WELL };
+enum health { HEALTH_NONE, HEALTH_FIRST, HEALTH_WELL, HEALTH_FAILING,
+	HEALTH_DISABLED, HEALTH_RECOVERED };
 
 struct lane {
 	struct lane	*next;
@@ -75,6 +75,9 @@ struct lane {
 	/* rules */
 	int64_t		 hold_ms;	/* nothing is sent before; 0: none */
 	int		 failures, open;
+	int		 failing;	/* no success since a failure */
+	int		 failing_told;	/* what the database knows of that */
+	int64_t		 told_ms;
 	double		 tokens;
 	int64_t		 tokens_ms;
 	/* what is to be written or done next */

@@ -62,7 +62,7 @@ store_free(struct store *s)
 int
 store_step(struct store *s, int64_t now_ms)
 {
-	int	 rc;
+	int	 rc, told;
 
 	if (s->up == 0) {
 		if (now_ms < s->try_ms)
@@ -76,8 +76,10 @@ store_step(struct store *s, int64_t now_ms)
 		if ((rc = db_step(&s->db)) == -1)
 			return s->up == 2 && s->job != NULL ?
 			    failed(s, now_ms) : lost(s, now_ms);
-		if (db_notified(&s->db))
+		if ((told = db_notified(&s->db)) != 0)
 			store_look(s);
+		if (told == 2)
+			s->tick_ms = 0;
 		if (rc == 0)
 			return 0;
 		if (s->up == 1) {

@@ -257,10 +257,12 @@ sub_request(const struct sub *s, const char *event_id, int64_t now_s,
 		if (add_legacy(s, now_s, body, len, text) == -1)
 			goto fail;
 	}
+	/* Copied, since a reload may free s while the request runs. */
+	for (i = 0; i < s->nheader; i++)
+		if (add_line(text, at, &n, s->header[i]) == -1)
+			goto fail;
 	for (i = 0; i < n; i++)
 		req->header[req->nheader++] = text->s + at[i];
-	for (i = 0; i < s->nheader; i++)
-		req->header[req->nheader++] = s->header[i];
 	req->url = s->url;
 	req->body = body;
 	req->body_len = len;

@@ -72,6 +72,7 @@ begin
 	update webhook_deliveries set state = 'discarded',
 	    discarded = 'subscription removed', finished_at = now()
 	where subscription_id = old.id and state = 'pending';
+	perform pg_notify(webhook_channel('deliver'), 'subscription');
 	return old;
 end
 $$;
@@ -79,13 +80,14 @@ create trigger webhook_subscription_gone before delete
     on webhook_subscriptions
     for each row execute function webhook_subscription_gone();
 
--- A change by any hand raises the revision, and a lane that was at rest is
--- looked at again.
+-- A change by any hand raises the revision and is told to the workers at
+-- once, and a lane that was at rest is looked at again.
 create function webhook_subscription_set() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
 	new.revision := old.revision + 1;
 	new.updated_at := now();
+	perform pg_notify(webhook_channel('deliver'), 'subscription');
 	if new.ordered and not old.ordered then
 		update webhook_deliveries_pending d set order_key =
 		    hashtextextended(coalesce(o.aggregate_id, o.event_id), 0)

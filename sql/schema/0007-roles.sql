@@ -41,7 +41,7 @@ begin
 	    ('worker', 'select, update (state, state_reason, failing_since) on webhook_subscriptions'),
 	    ('worker', 'select on webhook_secrets'),
 	    ('worker', 'select, insert, update on webhook_deliveries'),
-	    ('worker', 'select on webhook_deliveries_pending'),
+	    ('worker', 'select, update on webhook_deliveries_pending'),
 	    ('worker', 'usage on sequence webhook_deliveries_id_seq'),
 	    ('worker', 'select, insert on webhook_attempts'),
 	    ('worker', 'select, update on webhook_lanes'),
