@@ -108,6 +108,6 @@ end
 $$;
 create trigger webhook_subscription_set before update
     on webhook_subscriptions for each row
-    when (old::text is distinct from new::text	-- jsonpath has no "="
-	and old.failing_since is not distinct from new.failing_since)
+    when (to_jsonb(old) - 'failing_since'
+	is distinct from to_jsonb(new) - 'failing_since')
     execute function webhook_subscription_set();
