@@ -297,6 +297,19 @@ db_exec(struct db *db, const char *sql)
 }
 
 int
+db_commit(struct db *db)
+{
+	PGresult	*r = PQexec(db->conn, "commit");
+
+	if (r == NULL)
+		return failed_conn(db);
+	if (PQresultStatus(r) != PGRES_COMMAND_OK)
+		return failed_result(db, r);
+	PQclear(r);
+	return 0;
+}
+
+int
 db_plan_by_index(struct db *db)
 {
 	return db_exec(db, "set enable_seqscan = off; set enable_hashjoin = off;"

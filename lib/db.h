@@ -85,6 +85,9 @@ int	 db_runv(struct db *, const struct stmt *, size_t narg,
 /* begin, commit, rollback; or any constant text without parameters. */
 int	 db_exec(struct db *, const char *sql) DB_CHECKED;
 
+/* commit; the last result stays the last, to be printed now that it holds. */
+int	 db_commit(struct db *) DB_CHECKED;
+
 /* Text of one field of the last result; NULL if it is SQL null. */
 const char *db_col(const struct db *, int row, int col);
 size_t	 db_len(const struct db *, int row, int col);	/* its bytes */
