@@ -23,7 +23,10 @@ struct job {
 extern const struct job	 job_all[];
 extern const size_t	 job_count;
 
-/* job_lane.c: leases.  job_page.c: reading.  job_done.c: outcomes. */
+/*
+ * job_lane.c: leases.  job_rest.c: giving back.  job_page.c: reading.
+ * job_done.c: outcomes.
+ */
 int	 job_tick(struct store *, const struct stmt *, int64_t);
 void	 job_ticked(struct store *, int64_t);
 int	 job_claim(struct store *, const struct stmt *, int64_t);
@@ -58,6 +61,7 @@ void	 job_healthy(struct store *, int64_t);
 int	 job_unhealthy(struct store *);
 
 struct lane *job_lane(struct store *, int64_t id);
+void	 job_forget(struct store *, struct lane *);
 /* Begin arrays 0..n-1 of these types, empty. */
 void	 job_arrays(struct store *, size_t n, const enum arr_type *);
 /* A text or number parameter; the buffer must stay until it is sent. */
