@@ -23,6 +23,7 @@
 #include <curl/curl.h>
 
 #include "config.h"
+#include "db_async.h"
 #include "follow.h"
 #include "jq.h"
 #include "log.h"

@@ -21,6 +21,7 @@
 
 #include "config.h"
 #include "db.h"
+#include "db_async.h"
 #include "follow.h"
 #include "log.h"
 #include "opt.h"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "await.h"
+#include "db_async.h"
 #include "follow.h"
 #include "stmt.h"
 

@@ -59,20 +59,16 @@ struct db_arg {
 	(const char *[]){ __VA_ARGS__ }
 
 /*
- * Connect.  conninfo is a libpq connection string or URI; NULL means the
- * PG* environment.  tool becomes application_name.  Refuses a schema of
- * another version than SCHEMA_VERSION, and a server that is read-only.  On
- * failure db is still valid for db_error() and db_close().
+ * Connect.  conninfo is libpq's, NULL means the PG* environment; tool becomes
+ * application_name.  Refuses a schema of another version and a server that is
+ * read-only.  db_error() and db_close() work after a failure too.
  */
 int	 db_open(struct db *, const char *conninfo, const char *tool)
 	    DB_CHECKED;
-
-/* Disconnect and free.  Safe on a handle whose db_open() failed. */
 void	 db_close(struct db *);
 
 /*
- * Run one statement with text parameters, and keep its result.
- * Returns the number of rows, which is 0 for a statement returning none.
+ * Run one statement with text parameters, and keep its result: how many rows.
  * narg must equal stmt->nparam; anything else is a bug and aborts.
  */
 int	 db_run(struct db *, const struct stmt *, size_t narg,
@@ -82,13 +78,13 @@ int	 db_run(struct db *, const struct stmt *, size_t narg,
 int	 db_runv(struct db *, const struct stmt *, size_t narg,
 	    const struct db_arg *) DB_CHECKED;
 
-/* begin, commit, rollback; or any constant text without parameters. */
+/* begin, rollback; or any constant text without parameters. */
 int	 db_exec(struct db *, const char *sql) DB_CHECKED;
-
 /* commit; the last result stays the last, to be printed now that it holds. */
 int	 db_commit(struct db *) DB_CHECKED;
 
-/* Text of one field of the last result; NULL if it is SQL null. */
+int	 db_rows(const struct db *);	/* of the last result */
+/* Text of one of its fields; NULL if it is SQL null. */
 const char *db_col(const struct db *, int row, int col);
 size_t	 db_len(const struct db *, int row, int col);	/* its bytes */
 int64_t	 db_int(const struct db *, int row, int col);	/* 0 for null */
@@ -104,42 +100,5 @@ const char *db_error(const struct db *);
  *	EX_SOFTWARE	anything else: our statement or schema is wrong
  */
 int	 db_exitcode(const struct db *);
-
-/*
- * Wait up to timeout_ms for a notification (after db_listen()), or until a
- * signal; 1 came, 0 not, -1 lost.  db_listen() takes a follower's name.
- */
-int	 db_listen(struct db *, const char *follower) DB_CHECKED;
-int	 db_wait(struct db *, int timeout_ms) DB_CHECKED;
-
-/*
- * Without blocking, for a program that waits for other things as well.
- * db_start() begins to connect; db_step() moves whatever is under way and
- * returns 1 when it is done (connected; or the statement's result is there),
- * 0 when it waits for db_socket() (writable too if db_writes()), -1 when it
- * failed.  db_send() sends one statement, already made ready by
- * db_prepare(), which blocks; binary asks for binary results.
- */
-int	 db_start(struct db *, const char *conninfo, const char *tool)
-	    DB_CHECKED;
-int	 db_step(struct db *) DB_CHECKED;
-int	 db_prepare(struct db *, const struct stmt *) DB_CHECKED;
-int	 db_send(struct db *, const struct stmt *, size_t narg,
-	    const struct db_arg *, int binary) DB_CHECKED;
-int	 db_socket(const struct db *);
-int	 db_writes(struct db *);
-int	 db_rows(const struct db *);	/* of the last result */
-
-/* After a failure: is the connection of no more use? */
-int	 db_lost(const struct db *);
-
-/*
- * Did a notification come since the last call?  2 if one said that a
- * subscription was changed, 1 for others.  Reads none from the net.
- */
-int	 db_notified(struct db *);
-
-/* Plans for statements that join arrays by index, whatever statistics say. */
-int	 db_plan_by_index(struct db *) DB_CHECKED;
 
 #endif /* DB_H */

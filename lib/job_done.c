@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "db_async.h"
 #include "job.h"
 #include "log.h"
 #include "opt.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db_async.h"
 #include "job.h"
 #include "log.h"
 #include "stmt.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db_async.h"
 #include "job.h"
 
 #define ROOM_MIN	64	/* rows a lane is given at a time, */

@@ -1,6 +1,7 @@
 /*
  * Leases: what a lane's next owner must know, and giving lanes back.
  */
+#include "db_async.h"
 #include "job.h"
 
 #define LINGER_MS	1000	/* a dry lane is kept, since more may come */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db_async.h"
 #include "job.h"
 #include "log.h"
 #include "stmt.h"

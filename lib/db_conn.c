@@ -1,0 +1,294 @@
+/*
+ * A session: how it begins, is waited for, and ends.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <libpq-fe.h>
+
+#include "config.h"
+#include "db.h"
+#include "db_async.h"
+#include "db_int.h"
+
+#define CONNECT_TIMEOUT	"10"	/* seconds, unless conninfo says otherwise */
+
+static int	 connected(struct db *);
+static int	 finish_connect(struct db *);
+
+/*
+ * Everything a session needs, in one round trip.  Timeouts that a role or a
+ * database sets would end our statements at random; ours are bounded by
+ * their size instead.  jit costs more than it gives on short statements.
+ */
+static const char setup[] =
+    "select set_config('search_path', quote_ident($1) || ', pg_temp', false),"
+    " set_config('TimeZone', 'UTC', false),"
+    " set_config('DateStyle', 'ISO, YMD', false),"
+    " set_config('IntervalStyle', 'postgres', false),"
+    " set_config('bytea_output', 'hex', false),"
+    " set_config('jit', 'off', false),"
+    " set_config('default_transaction_isolation', 'read committed', false),"
+    " (select count(set_config(name, '0', false)) from pg_settings"
+    "  where name in ('statement_timeout', 'lock_timeout',"
+    "  'idle_in_transaction_session_timeout', 'idle_session_timeout',"
+    "  'transaction_timeout')),"
+    " pg_is_in_recovery()"
+    "  or current_setting('default_transaction_read_only')::boolean,"
+    " exists (select from pg_class c join pg_namespace n"
+    "  on n.oid = c.relnamespace where n.nspname = $1"
+    "  and c.relname = 'webhook_migrations')";
+
+static const char *
+schema(void)
+{
+	const char	*s = getenv("HOOK_SCHEMA");
+
+	return s == NULL || *s == '\0' ? "public" : s;
+}
+
+int
+db_start(struct db *db, const char *conninfo, const char *tool)
+{
+	const char	*key[] = { "connect_timeout",
+			    "fallback_application_name", "dbname",
+			    "application_name", "client_encoding", NULL };
+	const char	*val[] = { CONNECT_TIMEOUT, tool, conninfo, tool,
+			    "UTF8", NULL };
+	PQconninfoOption *o;
+	char		*why = NULL;
+
+	memset(db, 0, sizeof(*db));
+	db->tool = tool;
+	if (conninfo != NULL && (strchr(conninfo, '=') != NULL ||
+	    strstr(conninfo, "://") != NULL)) {
+		if ((o = PQconninfoParse(conninfo, &why)) == NULL) {
+			db_fail(db, EX_USAGE, "-d: %s",
+			    why == NULL ? "out of memory" : why);
+			PQfreemem(why);
+			return -1;
+		}
+		PQconninfoFree(o);
+	}
+	if (getenv("PGCONNECT_TIMEOUT") != NULL)
+		val[0] = getenv("PGCONNECT_TIMEOUT");
+	db->conn = PQconnectStartParams(key, val, 1);
+	if (db->conn == NULL)
+		return db_fail(db, EX_TEMPFAIL, "out of memory");
+	if (PQstatus(db->conn) == CONNECTION_BAD)
+		return db_failed_conn(db);
+	db->connecting = 1;
+	db->wants_write = 1;
+	return 0;
+}
+
+int
+db_open(struct db *db, const char *conninfo, const char *tool)
+{
+	struct pollfd	 pfd;
+	int		 rc;
+
+	if (db_start(db, conninfo, tool) == -1)
+		return -1;
+	while ((rc = db_step(db)) == 0) {
+		pfd.fd = db_socket(db);
+		pfd.events = db->wants_write ? POLLOUT : POLLIN;
+		rc = poll(&pfd, 1, atoi(CONNECT_TIMEOUT) * 1000);
+		if (rc == 0)
+			return db_fail(db, EX_TEMPFAIL,
+			    "database: no answer within %s s",
+			    CONNECT_TIMEOUT);
+		if (rc == -1 && errno != EINTR)
+			return db_fail(db, EX_TEMPFAIL, "poll: %s",
+			    strerror(errno));
+	}
+	return rc == 1 ? 0 : -1;
+}
+
+int
+db_step(struct db *db)
+{
+	PGresult	*r;
+
+	if (db->conn == NULL)
+		return -1;
+	if (db->connecting)
+		return finish_connect(db);
+	if (db->wants_write) {
+		switch (PQflush(db->conn)) {
+		case -1:
+			return db_failed_conn(db);
+		case 0:
+			db->wants_write = 0;
+		}
+	}
+	if (PQconsumeInput(db->conn) == 0)
+		return db_failed_conn(db);
+	if (!db->sending)
+		return 1;
+	while (PQisBusy(db->conn) == 0) {
+		if ((r = PQgetResult(db->conn)) == NULL) {
+			db->sending = 0;
+			r = db->got;
+			db->got = NULL;
+			return r == NULL ? db_failed_conn(db) :
+			    db_keep(db, r) == -1 ? -1 : 1;
+		}
+		if (db->got != NULL)
+			PQclear(db->got);
+		db->got = r;
+	}
+	return 0;
+}
+
+static int
+finish_connect(struct db *db)
+{
+	switch (PQconnectPoll(db->conn)) {
+	case PGRES_POLLING_OK:
+		db->connecting = db->wants_write = 0;
+		return connected(db) == -1 ? -1 : 1;
+	case PGRES_POLLING_READING:
+		db->wants_write = 0;
+		return 0;
+	case PGRES_POLLING_WRITING:
+		db->wants_write = 1;
+		return 0;
+	default:
+		return db_failed_conn(db);
+	}
+}
+
+/* A fresh connection: make it a session of ours, or refuse it. */
+static int
+connected(struct db *db)
+{
+	const char	*val[] = { schema() };
+	int64_t		 version;
+
+	/* A server's notices are no business of a pipeline's stderr. */
+	PQsetNoticeProcessor(db->conn, NULL, NULL);
+	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
+	if (db_keep(db, PQexecParams(db->conn, setup, 1, NULL, val, NULL, NULL,
+	    0)) == -1)
+		return -1;
+	if (*db_col(db, 0, 8) == 't')
+		return db_fail(db, EX_TEMPFAIL, "database: server is read-only");
+	if (*db_col(db, 0, 9) == 'f')
+		return db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
+		    " tables: run hook-migrate", val[0]);
+	if (db_keep(db, PQexec(db->conn,
+	    "select coalesce(max(version), 0) from webhook_migrations")) == -1)
+		return -1;
+	version = db_int(db, 0, 0);
+	if (version != SCHEMA_VERSION)
+		return db_fail(db, EX_UNAVAILABLE, "schema %s: version %lld,"
+		    " but this is %s for version %d: %s", val[0],
+		    (long long)version, db->tool, SCHEMA_VERSION,
+		    version < SCHEMA_VERSION ? "run hook-migrate" :
+		    "install the newer hookutils");
+	return 0;
+}
+
+void
+db_close(struct db *db)
+{
+	PQclear(db->res);
+	PQclear(db->got);
+	PQfinish(db->conn);
+	db->res = db->got = NULL;
+	db->conn = NULL;
+	db->nready = 0;
+	db->connecting = db->sending = db->wants_write = 0;
+}
+
+int
+db_plan_by_index(struct db *db)
+{
+	return db_exec(db, "set enable_seqscan = off; set enable_hashjoin = off;"
+	    " set enable_mergejoin = off; set enable_bitmapscan = off;"
+	    " set plan_cache_mode = force_generic_plan");
+}
+
+int
+db_listen(struct db *db, const char *follower)
+{
+	char	 sql[128], *channel;
+	PGresult *r;
+	int	 rc;
+	const char *val[] = { follower };
+
+	r = PQexecParams(db->conn, "select webhook_channel($1)", 1, NULL, val,
+	    NULL, NULL, 0);
+	if (db_keep(db, r) == -1)
+		return -1;
+	channel = PQescapeIdentifier(db->conn, db_col(db, 0, 0),
+	    db_len(db, 0, 0));
+	if (channel == NULL)
+		return db_failed_conn(db);
+	rc = snprintf(sql, sizeof(sql), "listen %s", channel);
+	PQfreemem(channel);
+	if (rc < 0 || (size_t)rc >= sizeof(sql))
+		return db_fail(db, EX_SOFTWARE, "channel name too long");
+	return db_exec(db, sql);
+}
+
+int
+db_notified(struct db *db)
+{
+	PGnotify	*n;
+	int		 some = 0;
+
+	if (db->conn == NULL || db->connecting)
+		return 0;
+	while ((n = PQnotifies(db->conn)) != NULL) {
+		if (some < 2)
+			some = *n->extra != '\0' ? 2 : 1;
+		PQfreemem(n);
+	}
+	return some;
+}
+
+int
+db_wait(struct db *db, int timeout_ms)
+{
+	struct pollfd	 pfd = { .fd = db_socket(db), .events = POLLIN };
+
+	if (db_notified(db))
+		return 1;
+	switch (poll(&pfd, 1, timeout_ms)) {
+	case -1:
+		return errno == EINTR ? 0 : db_fail(db, EX_TEMPFAIL, "poll: %s",
+		    strerror(errno));
+	case 0:
+		return 0;
+	}
+	if (PQconsumeInput(db->conn) == 0)
+		return db_failed_conn(db);
+	return db_notified(db);
+}
+
+int
+db_socket(const struct db *db)
+{
+	return db->conn == NULL ? -1 : PQsocket(db->conn);
+}
+
+int
+db_writes(struct db *db)
+{
+	return db->wants_write;
+}
+
+int
+db_lost(const struct db *db)
+{
+	return db->conn == NULL || PQstatus(db->conn) != CONNECTION_OK ||
+	    strncmp(db->sqlstate, "08", 2) == 0 ||
+	    strcmp(db->sqlstate, "25006") == 0 ||
+	    strcmp(db->sqlstate, "0A000") == 0;
+}
