@@ -41,7 +41,7 @@ exits 0 '... that builds'
 
 for t in $tools hook-migrate hook; do
 	run "$t" -V
-	is "$rc $(cat "$work/out" "$work/err")" "0 $t $version" "$t -V"
+	is "$rc $(cat "$work/out" "$work/err")" "0 $version" "$t -V"
 	run "$t" -h
 	exits 0 "$t -h is no error"
 	like "$(head -n 1 "$work/out")" "^usage: $t " '... and prints the usage'
@@ -49,7 +49,7 @@ for t in $tools hook-migrate hook; do
 	run "$t" -%
 	exits 64 "$t with an unknown option is a usage error"
 	like "$(cat "$work/err")" "^usage: $t " '... on standard error'
-	is "$(wc -l <"$work/err")" 1 '... in one line'
+	is "$(grep -c ^usage: "$work/err")" 1 '... in one line'
 	[ -f "man/$t.1" ]
 	check "$t has a page"
 	grep -q "^\.Xr $t 1\|^\.It Xr $t 1\|Xr $t 1" man/hook.7
@@ -94,6 +94,30 @@ for f in sql/query/*.sql; do
 		grep -q "^--.*\\$p\b" "$f"
 		check "... and with what $p is"
 	done
+done
+
+# hook-schema(5) has every table and column, and the order of the table's.
+sql "select c.relname || ' ' || attname
+    from pg_class c join pg_attribute a on attrelid = c.oid
+    where relnamespace = 'public'::regnamespace and attnum > 0
+    and relkind in ('r', 'p', 'v') and not attisdropped
+    and not exists (select from pg_inherits where inhrelid = c.oid)
+    order by c.relname, attnum" >"$work/columns"
+awk '/^\.Ss webhook_/ { t = $2 }
+    /^\.Sh/ { t = "" }
+    /^\.It Va / && t != "" { print t, $3 }' man/hook-schema.5 |
+    sort -s -k1,1 >"$work/documented"
+is "$(cat "$work/documented")" "$(sort -s -k1,1 "$work/columns")" \
+    'hook-schema(5) has every column of every table'
+is "$(sql "select rolname from pg_roles where rolname ~ '^webhook_'
+    order by 1")" "$(sed -n 's/^\.It Li \(webhook_.*\)/\1/p' \
+    man/hook-schema.5 | sort)" '... and every role'
+for c in $(sql "select distinct conname from pg_constraint
+    join pg_class c on c.oid = conrelid where contype = 'c'
+    and relnamespace = 'public'::regnamespace and not relispartition
+    and conname ~ 'state|breaker'"); do
+	grep -q "$c" man/hook-schema.5
+	check "... and the constraint $c"
 done
 
 is "$(cd sql/schema && ls | cut -c1-4 | xargs)" \

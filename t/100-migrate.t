@@ -37,7 +37,7 @@ exits 64 'an argument is a usage error'
 run hook-migrate -h
 exits 0 'help is no error'
 run hook-migrate -V
-like "$(cat "$work/out")" '^hook-migrate [0-9]' 'it says its version'
+like "$(cat "$work/out")" '^[0-9.]+$' 'it says its version'
 HOOK_SCHEMA=$(printf '%064d' 0) run hook-migrate
 exits 64 'a schema name that PostgreSQL would cut is refused'
 

@@ -141,7 +141,8 @@ fill_in(struct conn *c)
 			if ((c->in = realloc(c->in, c->in_cap + 1)) == NULL)
 				abort();
 		}
-		n = wire_read(c->fd, c->ssl, c->in + c->in_len, c->in_cap - c->in_len);
+		n = wire_read(c->fd, c->ssl, c->in + c->in_len,
+		    c->in_cap - c->in_len);
 		if (n == -1)
 			return 0;
 		if (n == 0)
