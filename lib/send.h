@@ -35,6 +35,7 @@ struct send_request {
 	const void	*body;
 	size_t		 body_len;		/* bytes */
 	long		 timeout_ms;		/* whole attempt */
+	int64_t		 now_s;			/* unix time at its start */
 	void		*arg;			/* comes back in the answer */
 };
 

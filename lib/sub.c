@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,10 @@ sub_load(const struct db *db, int row, const struct seal *seal,
 	}
 	s->shown = shown.s;
 
-	if (url_check(s->url, allow, &why) == -1)
-		broken(s, why, 1);
+	if (url_check(s->url, allow, &why) == -1) {
+		snprintf(s->url_why, sizeof(s->url_why), "url: %s", why);
+		broken(s, s->url_why, 1);
+	}
 	load_headers(s, db_col(db, row, 6));
 	load_keys(s, db_col(db, row, 16), seal);
 	return s;
@@ -267,6 +270,7 @@ sub_request(const struct sub *s, const char *event_id, int64_t now_s,
 	req->body = body;
 	req->body_len = len;
 	req->timeout_ms = s->timeout_ms;
+	req->now_s = now_s;
 	return 0;
 fail:
 	buf_reset(text);

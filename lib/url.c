@@ -166,7 +166,7 @@ parsed(CURLU *u, const char *url, const struct addr_allow *allow,
 		goto out;
 	}
 	if (!addr_host_may(allow, host)) {
-		refuse(why, "address is not allowed");
+		refuse(why, "blocked destination, not a public address");
 		goto out;
 	}
 	rc = 0;

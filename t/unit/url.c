@@ -163,7 +163,8 @@ addresses(void)
 
 	for (i = 0; i < sizeof(host) / sizeof(host[0]); i++) {
 		snprintf(url, sizeof(url), "https://%s:8443/x", host[i]);
-		refused(url, "address is not allowed");
+		refused(url, "blocked destination, not a "
+		    "public address");
 	}
 	if (addr_allow_parse(&a, "127.0.0.0/8", &why) == -1)
 		abort();
