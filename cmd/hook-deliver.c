@@ -25,27 +25,21 @@
 #include "config.h"
 #include "db_async.h"
 #include "follow.h"
-#include "jq.h"
 #include "log.h"
 #include "opt.h"
 #include "send.h"
 #include "stmt.h"
 #include "store.h"
+#include "transform.h"
 
-#define TRANSFORMS	4	/* jq children at once */
-#define DISABLE_AFTER_S	(5 * 86400)	/* of failing without a success */
 #define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
 #define IDLE_MS		1000
-
-struct transform {
-	struct jq	 jq;
-	struct delivery	*d;		/* NULL: free */
-};
+#define TRANSFORM_MS	50	/* to see a child's end, and its bounds */
 
 struct worker {
 	struct store	 store;
 	struct sender	*sender;
-	struct transform transform[TRANSFORMS];
+	struct transforms transforms;
 	struct delivery	*made;		/* transformed, waiting for a slot */
 	int64_t		 grace_ms, stop_ms;
 	size_t		 max_payload;
@@ -54,6 +48,7 @@ struct worker {
 
 static void	 abort_all(struct worker *, int64_t);
 static int	 dry_run(struct store *);
+static void	 duration(int, int64_t, int64_t, int64_t *);
 static int	 finished(struct worker *, int64_t);
 static void	 launch(struct worker *, int64_t);
 static void	 options(struct worker *, int, char *[]);
@@ -61,14 +56,12 @@ static void	 outcome(struct worker *, struct delivery *,
 		    enum retry_class, const char *, const struct answer *,
 		    int64_t);
 static void	 post(struct worker *, struct delivery *, int64_t);
-static void	 rotate(struct store *);
 static int	 run(struct worker *);
 static void	 set_up(struct worker *);
 static void	 start(struct worker *, struct delivery *, int64_t);
 static void	 stop(struct worker *, int64_t);
 static void	 take_answers(struct worker *, int64_t);
-static struct transform *free_transform(struct worker *);
-static void	 transform(struct worker *, int64_t);
+static void	 take_transforms(struct worker *, int64_t);
 static _Noreturn void usage(int);
 static int	 wait_for_all(struct worker *, int64_t);
 
@@ -115,16 +108,12 @@ options(struct worker *w, int argc, char *argv[])
 			w->store.follow = 1;
 			break;
 		case 'g':
-			if (opt_duration(optarg, 0, 3600000, &w->grace_ms,
-			    &why) == -1)
-				errx(EX_USAGE, "-g %s: %s", optarg, why);
+			duration(ch, 0, 3600000, &w->grace_ms);
 			break;
 		case 'h':
 			usage(EX_OK);
 		case 'i':
-			if (opt_duration(optarg, 10, 60000,
-			    &w->store.poll_ms, &why) == -1)
-				errx(EX_USAGE, "-i %s: %s", optarg, why);
+			duration(ch, 10, 60000, &w->store.poll_ms);
 			break;
 		case 'j':
 			if (opt_int(optarg, 1, 5000, &n, &why) == -1)
@@ -132,9 +121,7 @@ options(struct worker *w, int argc, char *argv[])
 			w->store.slots = (size_t)n;
 			break;
 		case 'l':
-			if (opt_duration(optarg, 1000, 600000,
-			    &w->store.lease_ms, &why) == -1)
-				errx(EX_USAGE, "-l %s: %s", optarg, why);
+			duration(ch, 1000, 600000, &w->store.lease_ms);
 			break;
 		case 'n':
 			dry = 1;
@@ -147,6 +134,15 @@ options(struct worker *w, int argc, char *argv[])
 		}
 	if (optind != argc)
 		usage(EX_USAGE);
+}
+
+static void
+duration(int ch, int64_t min_ms, int64_t max_ms, int64_t *ms)
+{
+	const char	*why;
+
+	if (opt_duration(optarg, min_ms, max_ms, ms, &why) == -1)
+		errx(EX_USAGE, "-%c %s: %s", ch, optarg, why);
 }
 
 /* All that can be checked without a server is checked before. */
@@ -197,26 +193,20 @@ static int
 run(struct worker *w)
 {
 	struct store	*s = &w->store;
+	const char	*why;
 	int64_t		 now_ms;
 	int		 rc = EX_OK;
 
 	do {
 		now_ms = follow_now_ms();
 		take_answers(w, now_ms);
-		transform(w, now_ms);
+		take_transforms(w, now_ms);
 		if (follow_stop)
 			stop(w, now_ms);
-		if (follow_hup) {
-			const char	*why;
-
-			follow_hup = 0;
-			seal_wipe(&s->seal);
-			if (seal_load(&s->seal, &why) == -1)
-				log_event(LOG_ERROR, "HOOK_KEY_FILE",
-				    "reason", why, NULL);
-			for (struct lane *l = s->lanes; l; l = l->next)
-				l->reload = 1;
-		}
+		if (follow_hup && store_reload(s, &why) == -1)
+			log_event(LOG_ERROR, "HOOK_KEY_FILE", "reason", why,
+			    NULL);
+		follow_hup = 0;
 		if (store_step(s, now_ms) == -1) {
 			if (!s->stopping || s->code != EX_TEMPFAIL)
 				return s->code;
@@ -258,12 +248,14 @@ finished(struct worker *w, int64_t now_ms)
 static int
 wait_for_all(struct worker *w, int64_t now_ms)
 {
-	struct curl_waitfd	 fd[1 + TRANSFORMS * 3];
+	struct curl_waitfd	 fd[1 + TRANSFORM_FDS];
 	struct lane		*l;
-	unsigned		 n = 0;
+	unsigned		 n;
 	int64_t			 ms = store_wait(&w->store, now_ms), wait_ms;
-	int			 i;
 
+	n = transform_fds(&w->transforms, fd);
+	if (n > 0 && ms > TRANSFORM_MS)
+		ms = TRANSFORM_MS;
 	if (ms > IDLE_MS)
 		ms = IDLE_MS;
 	if (send_room(w->sender) > 0 && !w->store.stopping)
@@ -279,23 +271,6 @@ wait_for_all(struct worker *w, int64_t now_ms)
 			    CURL_WAIT_POLLOUT :
 			    CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT);
 		fd[n++].revents = 0;
-	}
-	for (i = 0; i < TRANSFORMS; i++) {
-		struct jq	*q = &w->transform[i].jq;
-
-		if (w->transform[i].d == NULL)
-			continue;
-		if (ms > 50)
-			ms = 50;	/* its end and its bounds */
-		if (q->in != -1)
-			fd[n++] = (struct curl_waitfd){ q->in,
-			    CURL_WAIT_POLLOUT, 0 };
-		if (q->out != -1)
-			fd[n++] = (struct curl_waitfd){ q->out,
-			    CURL_WAIT_POLLIN, 0 };
-		if (q->err != -1)
-			fd[n++] = (struct curl_waitfd){ q->err,
-			    CURL_WAIT_POLLIN, 0 };
 	}
 	return send_wait(w->sender, fd, n, (int)ms);
 }
@@ -316,14 +291,14 @@ launch(struct worker *w, int64_t now_ms)
 	}
 	if (s->stopping || s->ndone >= s->slots * 4 + STORE_BATCH)
 		return;
-	rotate(s);
+	store_rotate(s);
 	do {
 		some = 0;
 		for (l = s->lanes; l != NULL; l = l->next) {
 			if (send_room(w->sender) == 0)
 				return;
 			if (l->first != NULL && l->first->raw_input &&
-			    free_transform(w) == NULL)
+			    !transform_room(&w->transforms))
 				continue;
 			if ((d = lane_pop(l, now_ms)) == NULL)
 				continue;
@@ -333,26 +308,10 @@ launch(struct worker *w, int64_t now_ms)
 	} while (some);
 }
 
-/* Another lane goes first next time. */
-static void
-rotate(struct store *s)
-{
-	struct lane	*first = s->lanes, **end;
-
-	if (first == NULL || first->next == NULL)
-		return;
-	for (end = &first->next; *end != NULL; end = &(*end)->next)
-		;
-	s->lanes = first->next;
-	first->next = NULL;
-	*end = first;
-}
-
 static void
 start(struct worker *w, struct delivery *d, int64_t now_ms)
 {
-	struct sub		*sub = d->lane->sub;
-	struct transform	*t;
+	struct sub	*sub = d->lane->sub;
 
 	if (sub->broken != NULL)
 		outcome(w, d, sub->for_good ? RETRY_NEVER : RETRY_LATER,
@@ -362,16 +321,9 @@ start(struct worker *w, struct delivery *d, int64_t now_ms)
 		    " or over 16 MiB", NULL, now_ms);
 	else if (!d->raw_input)
 		post(w, d, now_ms);
-	else {
-		t = free_transform(w);
-		t->d = d;
-		if (jq_start(&t->jq, sub->transform, d->body, d->body_len,
-		    w->max_payload) == 0)
-			return;
-		outcome(w, d, RETRY_NEVER, t->jq.why, NULL, now_ms);
-		jq_end(&t->jq);
-		t->d = NULL;
-	}
+	else if (transform_start(&w->transforms, d, sub->transform,
+	    w->max_payload) == -1)
+		outcome(w, d, RETRY_NEVER, w->transforms.why, NULL, now_ms);
 }
 
 static void
@@ -423,88 +375,47 @@ outcome(struct worker *w, struct delivery *d, enum retry_class class,
     const char *error, const struct answer *a, int64_t now_ms)
 {
 	struct lane	*l = d->lane;
-	struct sub	*sub = l->sub;
-	double		 dice = arc4random() / 4294967296.0;
 	int64_t		 after_ms = a == NULL ? -1 : a->after_ms;
-	char		 status[64], id[24];
+	double		 dice = arc4random() / 4294967296.0;
+	char		 id[24];
 
-	snprintf(status, sizeof(status), "status %d%s", d->status,
-	    class == RETRY_GONE ? ": gone, subscription disabled" :
-	    a != NULL && a->abort ? ": webhook-delivery: abort" : "");
-	if (error == NULL && class != RETRY_OK)
-		error = status;
-	if (error != NULL)
-		d->error = strdup(error);
-	d->outcome = class == RETRY_OK ? "delivered" :
-	    class == RETRY_LATER ? "later" : "failed";
-	d->pause_ms = retry_delay(sub->retry_ms, sub->nretry,
+	delivery_judge(d, class, error, a != NULL && a->abort);
+	d->pause_ms = retry_delay(l->sub->retry_ms, l->sub->nretry,
 	    d->attempts - d->round_start + 1, after_ms, dice);
 	lane_outcome(l, d, class, a != NULL && !a->blocked, after_ms, now_ms,
 	    dice);
-	if (class == RETRY_GONE)
-		l->disable_why = "410 Gone";
-	else if (class != RETRY_OK && a != NULL && !a->blocked &&
-	    sub->failing_since != 0 &&
-	    store_now_s(&w->store, now_ms) - sub->failing_since >=
-	    DISABLE_AFTER_S)
-		l->disable_why = "failing for 5 days without one success";
-	if (l->disable_why != NULL && !l->yield) {
-		lane_note(l, HEALTH_DISABLED);
-		l->yield = 1;
-	}
+	lane_disable(l, class, a != NULL && !a->blocked,
+	    store_now_s(&w->store, now_ms));
 	if (w->verbose) {
 		snprintf(id, sizeof(id), "%" PRId64, d->id);
 		log_event(LOG_INFO, d->outcome, "delivery", id, "event_id",
-		    d->event_id, "url", sub->shown, "reason", error, NULL);
+		    d->event_id, "url", l->sub->shown, "reason", d->error,
+		    NULL);
 	}
 	store_done(&w->store, d);
 }
 
-static struct transform *
-free_transform(struct worker *w)
-{
-	int	 i;
-
-	for (i = 0; i < TRANSFORMS; i++)
-		if (w->transform[i].d == NULL)
-			return &w->transform[i];
-	return NULL;
-}
-
-/* Look after the jq children, and after what they made. */
+/* What the jq children made: kept first, then sent. */
 static void
-transform(struct worker *w, int64_t now_ms)
+take_transforms(struct worker *w, int64_t now_ms)
 {
-	struct transform	*t;
-	struct delivery		*d;
-	char			 why[sizeof(t->jq.why) + 16];
+	struct delivery	*d;
+	enum jq_state	 how;
 
-	for (t = w->transform; t < w->transform + TRANSFORMS; t++) {
-		if ((d = t->d) == NULL)
-			continue;
-		switch (jq_step(&t->jq, now_ms)) {
-		case JQ_RUNNING:
-			continue;
-		case JQ_DONE:
-			free(d->body);
-			d->body = t->jq.output.s;
-			t->jq.output = (struct buf)BUF_INIT(0);
+	while ((d = transform_next(&w->transforms, now_ms, &how)) != NULL) {
+		if (how == JQ_DONE) {
 			store_body(&w->store, d);
-			break;
-		case JQ_EMPTY:
-			outcome(w, d, RETRY_NEVER,
-			    "transform: gave nothing to send", NULL, now_ms);
-			d->outcome = "discarded";
-			break;
-		case JQ_FAILED:
-			snprintf(why, sizeof(why), "transform: %s",
-			    t->jq.why);
-			outcome(w, d, RETRY_NEVER, why, NULL, now_ms);
+			continue;
 		}
-		jq_end(&t->jq);
-		t->d = NULL;
+		outcome(w, d, RETRY_NEVER, w->transforms.why, NULL, now_ms);
+		if (how == JQ_EMPTY)
+			d->outcome = "discarded";
 	}
 	while ((d = store_ready(&w->store)) != NULL) {
+		if (w->aborted) {
+			delivery_free(d);
+			continue;
+		}
 		d->after = w->made;
 		w->made = d;
 	}
@@ -533,8 +444,7 @@ stop(struct worker *w, int64_t now_ms)
 static void
 abort_all(struct worker *w, int64_t now_ms)
 {
-	struct transform	*t;
-	struct delivery		*d;
+	struct delivery	*d;
 
 	while ((d = send_abort(w->sender)) != NULL) {
 		d->duration_ms = (int)(now_ms - d->started_ms);
@@ -542,12 +452,8 @@ abort_all(struct worker *w, int64_t now_ms)
 		    "no outcome known: the worker was stopped", NULL, now_ms);
 		d->pause_ms = 0;
 	}
-	for (t = w->transform; t < w->transform + TRANSFORMS; t++)
-		if (t->d != NULL) {
-			jq_end(&t->jq);
-			delivery_free(t->d);
-			t->d = NULL;
-		}
+	while ((d = transform_abort(&w->transforms)) != NULL)
+		delivery_free(d);
 	while ((d = w->made) != NULL) {
 		w->made = d->after;
 		delivery_free(d);

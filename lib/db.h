@@ -8,10 +8,6 @@
  * Errors: functions returning int give -1 on failure.  They never print and
  * never exit: db_error() says what went wrong, db_exitcode() says whether
  * trying again could help.
- *
- * A session has HOOK_SCHEMA (default public) and pg_temp as its search path,
- * UTF-8, UTC, and no server-side timeouts: those a role or database sets are
- * switched off, since a tool bounds its own statements by their size.
  */
 #ifndef DB_H
 #define DB_H

@@ -1,5 +1,9 @@
 /*
  * A session: how it begins, is waited for, and ends.
+ *
+ * A session has HOOK_SCHEMA (default public) and pg_temp as its search path,
+ * UTF-8, UTC, and no server-side timeouts: those a role or database sets are
+ * switched off, since a tool bounds its own statements by their size.
  */
 #include <errno.h>
 #include <poll.h>

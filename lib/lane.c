@@ -3,6 +3,7 @@
 
 #include "lane.h"
 
+#define DISABLE_AFTER_S	(5 * 86400)
 #define BURST_S		0.1	/* the bucket holds this many seconds' worth */
 
 static double	 burst(const struct sub *);
@@ -199,6 +200,22 @@ hold(struct lane *l, int64_t until_ms)
 }
 
 void
+lane_disable(struct lane *l, enum retry_class class, int sent, int64_t now_s)
+{
+	if (class == RETRY_OK || !sent || l->disable_why != NULL)
+		return;
+	if (class == RETRY_GONE)
+		l->disable_why = "410 Gone";
+	else if (l->sub->failing_since != 0 &&
+	    now_s - l->sub->failing_since >= DISABLE_AFTER_S)
+		l->disable_why = "failing for 5 days without one success";
+	else
+		return;
+	lane_note(l, HEALTH_DISABLED);
+	l->yield = 1;
+}
+
+void
 lane_note(struct lane *l, enum health h)
 {
 	size_t	 i, n = sizeof(l->health) / sizeof(*l->health);
@@ -219,28 +236,4 @@ lane_next_note(struct lane *l)
 	    sizeof(l->health) - sizeof(*l->health));
 	l->health[sizeof(l->health) / sizeof(*l->health) - 1] = HEALTH_NONE;
 	return h;
-}
-
-void
-delivery_free(struct delivery *d)
-{
-	struct lane	*l = d->lane;
-
-	if (l != NULL) {
-		if (d->prev != NULL)
-			d->prev->next = d->next;
-		else
-			l->all = d->next;
-		if (d->next != NULL)
-			d->next->prev = d->prev;
-		l->out -= d->place == OUT;
-		l->done -= d->place == DONE;
-	}
-	free(d->event_type);
-	free(d->head);
-	free(d->body);
-	free(d->error);
-	free(d->answer);
-	buf_free(&d->text);
-	free(d);
 }

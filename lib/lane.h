@@ -7,9 +7,7 @@
  * (cap, rate, hold, breaker) hold everywhere.
  *
  * Ownership: a lane owns its sub and its deliveries; lane_drop() and
- * lane_free() free them.  A delivery is in exactly one place: waiting (in
- * queue), out (a request or a transform of it runs), or done (its outcome is
- * not yet written).
+ * lane_free() free them.
  */
 #ifndef LANE_H
 #define LANE_H
@@ -17,39 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "delivery.h"
 #include "retry.h"
 #include "sub.h"
-
-enum place { WAITING, OUT, DONE };
-
-struct delivery {
-	struct delivery	*next, *prev;	/* all of the lane's */
-	struct delivery	*after;		/* queue, or the unwritten ones */
-	struct lane	*lane;
-	enum place	 place;
-	int64_t		 id;
-	char		 event_id[65];
-	char		*event_type;
-	int		 attempts;	/* before this one */
-	int		 round_start;
-	char		*head;		/* envelope up to the payload, or NULL */
-	char		*body;		/* whole body; or a transform's input */
-	size_t		 body_len;
-	int		 raw_input;	/* body is a transform's input still */
-	struct buf	 text;		/* header lines of the request */
-	int64_t		 started_ms;	/* 0: nothing was sent */
-	int		 probe;
-	/* the outcome */
-	const char	*outcome;	/* delivered, later, failed, discarded */
-	int		 status;	/* 0: none */
-	int64_t		 pause_ms;	/* -1: until the deadline */
-	char		*error;
-	unsigned char	*answer;	/* first bytes of its body */
-	size_t		 answer_len;
-	int		 duration_ms;
-	int64_t		 ended_ms;
-};
 
 /* What the tenant _ops is to hear, or the database to know. */
 enum health { HEALTH_NONE, HEALTH_FIRST, HEALTH_WELL, HEALTH_FAILING,
@@ -112,11 +80,15 @@ int64_t	 lane_wait(const struct lane *, int64_t now_ms);
 void	 lane_outcome(struct lane *, struct delivery *, enum retry_class,
 	    int sent, int64_t after_ms, int64_t now_ms, double dice);
 
+/*
+ * Does the outcome disable the subscription: 410, or 5 days of failing
+ * without one success?  Then it is noted, and nothing more is sent.
+ */
+void	 lane_disable(struct lane *, enum retry_class, int sent,
+	    int64_t now_s);
+
 /* Remember a health change; take the next one. */
 void	 lane_note(struct lane *, enum health);
 enum health lane_next_note(struct lane *);
-
-/* Remove from its lane and free. */
-void	 delivery_free(struct delivery *);
 
 #endif /* LANE_H */

@@ -41,6 +41,17 @@ store_init(struct store *s, const char **why)
 	return 0;
 }
 
+int
+store_reload(struct store *s, const char **why)
+{
+	struct lane	*l;
+
+	for (l = s->lanes; l != NULL; l = l->next)
+		l->reload = 1;
+	seal_wipe(&s->seal);
+	return seal_load(&s->seal, why);
+}
+
 void
 store_free(struct store *s)
 {
@@ -270,4 +281,18 @@ store_look(struct store *s)
 		s->claim_ms = s->claim_floor_ms;
 	for (l = s->lanes; l != NULL; l = l->next)
 		l->dry = 0;
+}
+
+void
+store_rotate(struct store *s)
+{
+	struct lane	*first = s->lanes, **end;
+
+	if (first == NULL || first->next == NULL)
+		return;
+	for (end = &first->next; *end != NULL; end = &(*end)->next)
+		;
+	s->lanes = first->next;
+	first->next = NULL;
+	*end = first;
 }

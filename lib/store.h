@@ -10,7 +10,6 @@
  *
  * When the database is away, outcomes are kept and written after it is back.
  * The lanes stay ours as long as nobody else took them: the fence tells.
- *
  * Times are CLOCK_MONOTONIC milliseconds unless a name says otherwise.
  */
 #ifndef STORE_H
@@ -41,20 +40,17 @@ struct store {
 	int		 follow;	/* keep dry lanes a while */
 	struct seal	 seal;
 	struct addr_allow allow;
-	/* connection */
 	int		 up;		/* 0 away, 1 connecting, 2 there */
 	int64_t		 try_ms;	/* next attempt to connect */
 	int64_t		 server_ms;	/* unix time minus monotonic time */
 	int		 clock_told;
-	/* lanes */
 	struct lane	*lanes;
 	size_t		 nlane;
 	/* outcomes: not yet written; in the statement under way */
 	struct delivery	*done, **done_end, *writing;
 	size_t		 ndone, batch;
 	int64_t		 done_ms;	/* when the oldest came */
-	/* transforms' results: to be kept; kept, ready to send */
-	struct delivery	*bodies, *ready;
+	struct delivery	*bodies, *ready;	/* transformed: to keep, kept */
 	/* the statement under way */
 	const struct job *job;
 	size_t		 turn;
@@ -64,7 +60,6 @@ struct store {
 	struct lane	*page[STORE_LANES];
 	size_t		 npage, room[STORE_LANES];
 	enum health	 health;
-	/* when */
 	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
 	int		 hungry, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
@@ -72,6 +67,8 @@ struct store {
 
 /* Take the options; connects later.  -1 with *why: the key file. */
 int	 store_init(struct store *, const char **why);
+/* SIGHUP: the key file and all settings again; -1 likewise. */
+int	 store_reload(struct store *, const char **why);
 void	 store_free(struct store *);
 
 /*
@@ -89,7 +86,6 @@ void	 store_done(struct store *, struct delivery *);
 /* A transform's result to keep; comes back by store_ready(). */
 void	 store_body(struct store *, struct delivery *);
 struct delivery *store_ready(struct store *);
-
 /* Unix seconds by the database's clock. */
 int64_t	 store_now_s(const struct store *, int64_t now_ms);
 
@@ -98,5 +94,8 @@ int	 store_idle(const struct store *);
 
 /* Look again at once: a notification, or a change by hand. */
 void	 store_look(struct store *);
+
+/* Another lane goes first next time. */
+void	 store_rotate(struct store *);
 
 #endif /* STORE_H */
