@@ -43,6 +43,7 @@ main(int argc, char *argv[])
 	size_t				 i, nkey = 0;
 	int				 ch;
 
+	opterr = 0;
 	while ((ch = getopt(argc, argv, "N:Vhi:k:s:")) != -1)
 		switch (ch) {
 		case 'N':

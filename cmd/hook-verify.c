@@ -49,6 +49,7 @@ main(int argc, char *argv[])
 	int				 ch, cgi = 0, quiet = 0;
 
 	v.now = time(NULL);
+	opterr = 0;
 	while ((ch = getopt(argc, argv, "H:N:Vehk:m:qs:t:u:")) != -1)
 		switch (ch) {
 		case 'H':

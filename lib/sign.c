@@ -46,7 +46,7 @@ static ssize_t	 decode(enum scheme_code, const struct scheme_element *,
 		    unsigned char *);
 static int	 add_signature(const struct sign_scheme *,
 		    struct sign_key *const *, size_t, const char *, int64_t,
-		    const void *, size_t, struct buf *);
+		    const void *, size_t, int, struct buf *);
 static int	 add_value(const struct sign_scheme *,
 		    const struct sign_key *, const struct scheme_part *,
 		    size_t, struct buf *);
@@ -78,7 +78,7 @@ sign_make(const struct sign_scheme *s, struct sign_key *const *key,
 	    buf_addf(out, "%s: %" PRId64 "\n", name->timestamp, now) == -1)
 		return cut(out, before);
 	if (buf_addf(out, "%s: ", name->signature) == -1 ||
-	    add_signature(s, key, nkey, id, now, m->body, m->body_len,
+	    add_signature(s, key, nkey, id, now, m->body, m->body_len, 0,
 	    out) == -1 || buf_adds(out, "\n") == -1)
 		return cut(out, before);
 	return 0;
@@ -93,12 +93,12 @@ sign_standard(const struct sign_key *key, const char *id, int64_t now,
 	if (!sign_id(id))
 		return -1;
 	return add_signature(sign_scheme_at(SCHEME_STANDARD), &one, 1, id,
-	    now, body, len, out);
+	    now, body, len, 0, out);
 }
 
 int
 sign_legacy(const struct sign_key *key, int64_t now, const void *body,
-    size_t len, struct buf *out)
+    size_t len, int more, struct buf *out)
 {
 	struct sign_key	 text = { .alg = SCHEME_HMAC_SHA256, .can_sign = 1 };
 	struct sign_key	*one = &text;
@@ -106,7 +106,7 @@ sign_legacy(const struct sign_key *key, int64_t now, const void *body,
 	if ((text.mac = key->legacy) == NULL)
 		return -1;
 	return add_signature(sign_scheme_at(SCHEME_LEGACY), &one, 1, NULL,
-	    now, body, len, out);
+	    now, body, len, more, out);
 }
 
 int
@@ -250,11 +250,11 @@ decode(enum scheme_code code, const struct scheme_element *e,
 	return -1;
 }
 
-/* The value of a signature header for one or more keys. */
+/* The value of a signature header; with more, what is added to one. */
 static int
 add_signature(const struct sign_scheme *s, struct sign_key *const *key,
     size_t nkey, const char *id, int64_t now, const void *body, size_t len,
-    struct buf *out)
+    int more, struct buf *out)
 {
 	struct scheme_part	 part[SCHEME_PARTS];
 	struct scheme_found	 f = { .id = id };
@@ -267,11 +267,11 @@ add_signature(const struct sign_scheme *s, struct sign_key *const *key,
 	f.timestamp = at;
 	f.timestamp_len = strlen(at);
 	n = content(s, &f, body, len, part);
-	if (s->time_tag != NULL && buf_addf(out, "%s%c%s%c", s->time_tag,
-	    s->sep, at, s->list[0]) == -1)
+	if (s->time_tag != NULL && !more && buf_addf(out, "%s%c%s%c",
+	    s->time_tag, s->sep, at, s->list[0]) == -1)
 		return cut(out, before);
 	for (i = 0; i < nkey; i++)
-		if ((i > 0 && buf_add(out, s->list, 1) == -1) ||
+		if (((i > 0 || more) && buf_add(out, s->list, 1) == -1) ||
 		    add_value(s, key[i], part, n, out) == -1)
 			return cut(out, before);
 	return 0;

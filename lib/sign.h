@@ -68,9 +68,9 @@ int	 sign_make(const struct sign_scheme *, struct sign_key *const *key,
 int	 sign_standard(const struct sign_key *, const char *id, int64_t now,
 	    const void *body, size_t len, struct buf *out);
 
-/* hook-sub -L: "t=...,v1=<hex>" over "t.body", key the secret as text. */
+/* hook-sub -L: "t=...,v1=<hex>", or for more keys the ",v1=<hex>" alone. */
 int	 sign_legacy(const struct sign_key *, int64_t now, const void *body,
-	    size_t len, struct buf *out);
+	    size_t len, int more, struct buf *out);
 
 /*
  * Check.  0 good, with *which the index of the key that matched (may be

@@ -212,19 +212,21 @@ add_signatures(const struct sub *s, const char *event_id, int64_t now_s,
 	return some == 0 ? -1 : buf_add(text, "", 1);
 }
 
-/* With the newest key that can: an ed25519 key makes no such signature. */
+/* With each key that can: an ed25519 key makes no such signature. */
 static int
 add_legacy(const struct sub *s, int64_t now_s, const void *body, size_t len,
     struct buf *text)
 {
 	size_t	 i;
+	int	 some = 0;
 
 	if (buf_adds(text, "X-Webhook-Signature: ") == -1)
 		return -1;
 	for (i = 0; i < s->nkey; i++)
 		if ((s->expires[i] == 0 || s->expires[i] > now_s) &&
-		    sign_legacy(s->key[i], now_s, body, len, text) == 0)
-			break;
+		    sign_legacy(s->key[i], now_s, body, len, some,
+		    text) == 0)
+			some = 1;
 	return buf_add(text, "", 1);
 }
 

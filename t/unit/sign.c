@@ -18,8 +18,9 @@
 #define V1	"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 #define V1A	"v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFym" \
 		"VJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
-#define OLD	"t=" AT ",v1=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d" \
-		"4369ad2530f8964"
+#define MORE	"v1=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d4369ad25" \
+		"30f8964"
+#define OLD	"t=" AT "," MORE
 #define WRONG	"v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc="
 
 static const struct sign_scheme	*std, *old;
@@ -84,14 +85,18 @@ making(void)
 	is(b.s, "v1,v48jdbgvh29KJz2Qc+ghw8G6vG3nAKnujWBg8oM/62A=",
 	    "... as its vector says");
 	buf_reset(&b);
-	rc = sign_legacy(both[0], NOW, m.body, m.body_len, &b);
+	rc = sign_legacy(both[0], NOW, m.body, m.body_len, 0, &b);
 	ok(rc == 0, "the legacy header is made");
 	is(b.s, OLD, "... over time and body, keyed by the secret's text");
+
+	rc = sign_legacy(both[0], NOW, m.body, m.body_len, 1, &b);
+	ok(rc == 0 && strcmp(b.s + sizeof(OLD) - 1, "," MORE) == 0,
+	    "... and that of a further key is put behind it");
 
 	buf_reset(&b);
 	if (buf_adds(&b, "kept") == -1)
 		abort();
-	ok(sign_legacy(both[1], NOW, m.body, m.body_len, &b) == -1,
+	ok(sign_legacy(both[1], NOW, m.body, m.body_len, 0, &b) == -1,
 	    "an ed25519 key makes no legacy header");
 	ok(sign_standard(public, ID, NOW, m.body, m.body_len, &b) == -1 &&
 	    sign_make(std, &public, 1, ID, NOW, &m, &b) == -1,
