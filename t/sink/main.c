@@ -231,7 +231,7 @@ listener(char *where)
 static void
 load_rules(const char *path)
 {
-	char		 text[65536];
+	static char	 text[1 << 20];
 	const char	*why;
 	size_t		 n = 0;
 	FILE		*f;
