@@ -1,0 +1,416 @@
+/*
+ * hook-dlq: look at the deliveries that gave up, and put them back or drop
+ * them.
+ *
+ * Nothing leaves the dead-letter queue by itself.  What retry and drop print
+ * is done, with its audit row, in the same commit; what they refuse is as it
+ * was, and named on standard error.
+ */
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "db.h"
+#include "ids.h"
+#include "opt.h"
+#include "out.h"
+#include "redo.h"
+#include "select.h"
+#include "stmt.h"
+
+#define PAGE		1000		/* rows */
+#define ALERT_UNKNOWN	3		/* as Nagios has it */
+
+/* An option without a letter, and those that say which deliveries. */
+enum { INBOX = SELECT_END };
+static const char filters[] = { 'T', 's', 't', SELECT_SINCE, SELECT_UNTIL,
+	    INBOX, '\0' };
+
+struct args {
+	const char	*conninfo;
+	struct select	 sel;
+	const char	*kind;		/* delivery, inbox, or NULL */
+	enum out_form	 form;
+	const char	*actor, *reason;
+	int		 dry;
+	int64_t		 warn, crit, age_s;	/* 0: not given */
+	int		 argc;
+	char		**argv;
+	char		 given[64];	/* letters of the options given */
+};
+
+static int	 alert(struct args *, struct db *);
+static int	 count(struct args *, struct db *);
+static int	 drop(struct args *, struct db *);
+static int	 list(struct args *, struct db *);
+static int	 retry(struct args *, struct db *);
+static int	 show(struct args *, struct db *);
+
+static const struct verb {
+	const char	*name;
+	const char	*options;	/* which of them it takes, */
+	int		 filters;	/* and these? */
+	int		 (*run)(struct args *, struct db *);
+} verbs[] = {
+	{ "alert",	"acdw",		1,	alert },
+	{ "count",	"d",		1,	count },
+	{ "drop",	"dmnou",	0,	drop },
+	{ "list",	"do",		1,	list },
+	{ "retry",	"dmnou",	0,	retry },
+	{ "show",	"do",		0,	show },
+};
+
+static int	 by_ids(struct args *, struct db *, const char *);
+static int	 count_rows(struct args *, struct db *);
+static int64_t	 number(int, const char *);
+static _Noreturn void fail(const struct db *);
+static void	 open_db(struct args *, struct db *);
+static void	 options(struct args *, int, char **);
+static void	 put(int);
+static _Noreturn void usage(int);
+static const struct verb *verb(const struct args *);
+
+int
+main(int argc, char *argv[])
+{
+	struct args	 a = { 0 };
+	struct db	 db = DB_INIT;
+	const struct verb *v;
+	int		 rc;
+
+	options(&a, argc, argv);
+	v = verb(&a);
+	rc = v->run(&a, &db);
+	select_free(&a.sel);
+	db_close(&db);
+	return rc;
+}
+
+static void
+options(struct args *a, int argc, char *argv[])
+{
+	static const struct option longs[] = {
+		{ "inbox", no_argument, NULL, INBOX },
+		SELECT_TIMES,
+		{ NULL, 0, NULL, 0 }
+	};
+	const char	*why;
+	size_t		 n = 0;
+	int		 ch, rc;
+
+	while ((ch = getopt_long(argc, argv, "T:Va:c:d:hm:no:s:t:u:w:",
+	    longs, NULL)) != -1) {
+		if (strchr(a->given, ch) == NULL)
+			a->given[n++] = (char)ch;
+		switch (ch) {
+		case 'V':
+			puts(VERSION);
+			exit(EX_OK);
+		case 'a':
+			if (opt_duration(optarg, 1000, INT64_C(1) << 50,
+			    &a->age_s, &why) == -1)
+				errx(EX_USAGE, "-a %s: %s", optarg, why);
+			a->age_s /= 1000;
+			break;
+		case 'c':
+			a->crit = number(ch, optarg);
+			break;
+		case 'd':
+			a->conninfo = optarg;
+			break;
+		case 'h':
+			usage(EX_OK);
+		case 'm':
+			a->reason = optarg;
+			break;
+		case 'n':
+			a->dry = 1;
+			break;
+		case 'o':
+			if (out_form(optarg, &a->form) == -1)
+				errx(EX_USAGE, "-o %s: not table or json",
+				    optarg);
+			break;
+		case 'u':
+			a->actor = optarg;
+			break;
+		case 'w':
+			a->warn = number(ch, optarg);
+			break;
+		case INBOX:
+			a->kind = "inbox";
+			break;
+		default:
+			if ((rc = select_option(&a->sel, ch, optarg)) == -1)
+				errx(EX_USAGE, "%s", a->sel.why);
+			if (rc == 0)
+				usage(EX_USAGE);
+		}
+	}
+	a->argc = argc - optind;
+	a->argv = argv + optind;
+}
+
+static int64_t
+number(int ch, const char *arg)
+{
+	const char	*why;
+	int64_t		 n;
+
+	if (opt_int(arg, 1, INT64_MAX, &n, &why) == -1)
+		errx(EX_USAGE, "-%c %s: %s", ch, arg, why);
+	return n;
+}
+
+/* The first word says what to do; an option it does not take is an error. */
+static const struct verb *
+verb(const struct args *a)
+{
+	const char	*s;
+	size_t		 i;
+
+	if (a->argc == 0)
+		usage(EX_USAGE);
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (strcmp(a->argv[0], verbs[i].name) == 0)
+			break;
+	if (i == sizeof(verbs) / sizeof(*verbs))
+		usage(EX_USAGE);
+	for (s = a->given; *s != '\0'; s++)
+		if (strchr(verbs[i].options, *s) == NULL &&
+		    (!verbs[i].filters || strchr(filters, *s) == NULL))
+			usage(EX_USAGE);
+	return &verbs[i];
+}
+
+static int
+list(struct args *a, struct db *db)
+{
+	struct select	*s = &a->sel;
+	char		 at[64] = "-infinity", id[24] = "0", page[16];
+	int		 n;
+
+	if (a->argc != 1)
+		usage(EX_USAGE);
+	snprintf(page, sizeof(page), "%d", PAGE);
+	open_db(a, db);
+	do {
+		n = db_run(db, &stmt_dlq_list, DB_ARGS(at, id, page,
+		    s->subscription, s->tenant, s->type, s->prefix,
+		    select_since(s), select_until(s), a->kind));
+		if (n == -1)
+			fail(db);
+		if (n > 0 || strcmp(id, "0") == 0)
+			put(out_rows(db, a->form));
+		if (n > 0 && (strlcpy(id, db_col(db, n - 1, 0),
+		    sizeof(id)) >= sizeof(id) || strlcpy(at,
+		    db_col(db, n - 1, 11), sizeof(at)) >= sizeof(at)))
+			errx(EX_SOFTWARE, "dlq-list: keys too long");
+	} while (n == PAGE);
+	return EX_OK;
+}
+
+static int
+count_rows(struct args *a, struct db *db)
+{
+	struct select	*s = &a->sel;
+
+	return db_run(db, &stmt_dlq_count, DB_ARGS(s->subscription, s->tenant,
+	    s->type, s->prefix, select_since(s), select_until(s), a->kind));
+}
+
+static int
+count(struct args *a, struct db *db)
+{
+	if (a->argc != 1)
+		usage(EX_USAGE);
+	open_db(a, db);
+	if (count_rows(a, db) == -1)
+		fail(db);
+	printf("%s\n", db_col(db, 0, 0));
+	put(fflush(stdout));
+	return EX_OK;
+}
+
+/*
+ * The argument of show becomes one JSON text; the table is made of that.
+ */
+static int
+show(struct args *a, struct db *db)
+{
+	struct ids	 ids = IDS_INIT;
+	char		 id[24], *json;
+	int		 table = a->form == OUT_TABLE ||
+			    (a->form == OUT_AUTO && isatty(STDOUT_FILENO));
+
+	if (a->argc != 2)
+		usage(EX_USAGE);
+	if (ids_args(&ids, 1, a->argv + 1) == -1 || ids.from_stdin)
+		errx(EX_USAGE, "not an id: %.40s", a->argv[1]);
+	snprintf(id, sizeof(id), "%" PRId64, ids.id[0]);
+	ids_free(&ids);
+	open_db(a, db);
+	switch (db_run(db, &stmt_dlq_show, DB_ARGS(id))) {
+	case -1:
+		fail(db);
+	case 0:
+		warnx("delivery %s: no such delivery", id);
+		return 1;
+	}
+	if ((json = strdup(db_col(db, 0, 0))) == NULL)
+		err(EX_TEMPFAIL, NULL);
+	if (!table) {
+		puts(json);
+		put(fflush(stdout));
+	} else {
+		if (db_run(db, &stmt_dlq_show_fields, DB_ARGS(json)) == -1)
+			fail(db);
+		put(out_rows(db, OUT_TABLE));
+		if (db_run(db, &stmt_dlq_show_attempts, DB_ARGS(json)) == -1)
+			fail(db);
+		put(putchar('\n'));
+		put(out_rows(db, OUT_TABLE));
+	}
+	free(json);
+	return EX_OK;
+}
+
+static int
+retry(struct args *a, struct db *db)
+{
+	return by_ids(a, db, REDO_RETRY);
+}
+
+static int
+drop(struct args *a, struct db *db)
+{
+	return by_ids(a, db, REDO_DROP);
+}
+
+static int
+by_ids(struct args *a, struct db *db, const char *what)
+{
+	struct ids	 ids = IDS_INIT;
+	struct redo	 r = { .what = what, .tool = "hook-dlq",
+			    .dry = a->dry, .reason = a->reason, .ids = &ids };
+	int		 i, n, rc, status = EX_OK;
+
+	r.actor = opt_actor(a->actor);
+	if (a->argc < 2)
+		usage(EX_USAGE);
+	if (ids_args(&ids, a->argc - 1, a->argv + 1) == -1)
+		errx(ids.code, "%s", ids.why);
+	open_db(a, db);
+	if (ids_stdin(&ids, db) == -1)
+		errx(ids.code, "%s", ids.why);
+	if (redo_start(&r) == -1)
+		err(EX_TEMPFAIL, NULL);
+	if (redo_plan(db) == -1)
+		fail(db);
+	while ((rc = redo_next(&r, db)) == 1) {
+		if (db_rows(db) > 0)
+			put(out_rows(db, a->form));
+		if ((n = redo_refused(&r, db)) == -1)
+			fail(db);
+		for (i = 0; i < n; i++)
+			warnx("delivery %s: %s", db_col(db, i, 0),
+			    redo_why(db, i));
+		if (n > 0)
+			status = 1;
+	}
+	if (rc == -1)
+		fail(db);
+	redo_free(&r);
+	ids_free(&ids);
+	return status;
+}
+
+/*
+ * One line as Nagios and its kin read it, and their exit codes: whoever runs
+ * this has no use for sysexits.
+ */
+static int
+alert(struct args *a, struct db *db)
+{
+	static const char *const word[] = { "OK", "WARNING", "CRITICAL" };
+	int64_t		 n, age_s;
+	int		 level = 0;
+
+	if (a->argc != 1)
+		usage(EX_USAGE);
+	if (a->warn == 0 && a->crit == 0 && a->age_s == 0)
+		a->warn = 1;
+	if (db_open(db, a->conninfo, "hook-dlq") == -1 ||
+	    select_times(&a->sel, db) == -1 || count_rows(a, db) == -1) {
+		printf("DLQ UNKNOWN - %s\n", db_error(db));
+		return ALERT_UNKNOWN;
+	}
+	n = db_int(db, 0, 0);
+	age_s = db_int(db, 0, 1);
+	if ((a->warn > 0 && n >= a->warn) || (a->age_s > 0 && n > 0 &&
+	    age_s >= a->age_s))
+		level = 1;
+	if (a->crit > 0 && n >= a->crit)
+		level = 2;
+	printf("DLQ %s - %" PRId64 " dead", word[level], n);
+	if (n > 0)
+		printf(", oldest %" PRId64 " s, in %s subscriptions, most in"
+		    " subscription %s (%s)", age_s, db_col(db, 0, 2),
+		    db_col(db, 0, 3), db_col(db, 0, 4));
+	printf(" | dead=%" PRId64 ";", n);
+	if (a->warn > 0)
+		printf("%" PRId64, a->warn);
+	printf(";");
+	if (a->crit > 0)
+		printf("%" PRId64, a->crit);
+	printf(";0 oldest=%" PRId64 "s;", age_s);
+	if (a->age_s > 0)
+		printf("%" PRId64, a->age_s);
+	printf(";;0\n");
+	put(fflush(stdout));
+	return level;
+}
+
+/* Connect, and let the server read the times that were typed. */
+static void
+open_db(struct args *a, struct db *db)
+{
+	if (db_open(db, a->conninfo, "hook-dlq") == -1 ||
+	    db_exec(db, "set plan_cache_mode = force_custom_plan") == -1)
+		fail(db);
+	if (select_times(&a->sel, db) == -1)
+		errx(db_exitcode(db) == EX_DATAERR ? EX_USAGE :
+		    db_exitcode(db), "%s", a->sel.why);
+}
+
+static _Noreturn void
+fail(const struct db *db)
+{
+	errx(db_exitcode(db), "%s", db_error(db));
+}
+
+/* What writing on standard output came to. */
+static void
+put(int rc)
+{
+	if (rc < 0)
+		err(EX_TEMPFAIL, "standard output");
+}
+
+static _Noreturn void
+usage(int status)
+{
+	fprintf(status == EX_OK ? stdout : stderr, "usage: %s"
+	    " list [-o form] [filter...] | count [filter...] | show [-o form]"
+	    " id | retry|drop [-n] [-m why] [-u actor] id...|- | alert"
+	    " [-w n] [-c n] [-a age] [filter...]; filters: -s subscription"
+	    " -T tenant -t type --since time --until time --inbox;"
+	    " always: -d conninfo -h -V\n", getprogname());
+	exit(status);
+}

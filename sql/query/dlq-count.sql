@@ -1,0 +1,31 @@
+-- dlq-count: how many wait in the dead-letter queue.
+--   $1  bigint       only this subscription, or null
+--   $2  text         only this tenant, or null
+--   $3  text         only this event type, or null
+--   $4  text         only types that begin so and go on, or null
+--   $5  timestamptz  finished then or later, or null
+--   $6  timestamptz  finished before, or null
+--   $7  text         delivery or inbox: only this kind, or null
+-- One row: count; age of the oldest in seconds, or null; how many
+-- subscriptions; the one with most, and its count.
+with per as (
+	select subscription_id, count(*) as n, min(finished_at) as oldest
+	from webhook_dlq
+	where ($1::bigint is null or subscription_id = $1)
+	    and ($2::text is null or tenant = $2)
+	    and ($3::text is null or event_type = $3)
+	    and ($4::text is null
+		or starts_with(event_type, $4) and event_type <> $4)
+	    and ($5::timestamptz is null or finished_at >= $5)
+	    and ($6::timestamptz is null or finished_at < $6)
+	    and ($7::text is null or kind = $7)
+	group by subscription_id
+), worst as (
+	select subscription_id, n from per order by n desc, 1 limit 1
+)
+select coalesce(sum(n), 0)::bigint as count,
+    greatest(extract(epoch from now() - min(oldest)), 0)::bigint as oldest_s,
+    count(*) as subscriptions,
+    (select subscription_id from worst) as worst,
+    (select n from worst) as worst_count
+from per
