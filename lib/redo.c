@@ -60,6 +60,7 @@ redo_next(struct redo *r, struct db *db)
 	if (rows == -1)
 		return -1;
 	note_done(r, db, rows);
+	r->refused = (int)n - rows;
 	r->from += n;
 	return 1;
 }
@@ -100,6 +101,8 @@ must(int rc)
 int
 redo_refused(struct redo *r, struct db *db)
 {
+	if (r->refused == 0)
+		return 0;
 	return db_run(db, &stmt_replay_judge,
 	    DB_ARGS(r->asked.s, r->done.s, r->what, "f"));
 }

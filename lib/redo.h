@@ -35,6 +35,7 @@ struct redo {
 	size_t		 batch;		/* at most REDO_BATCH */
 	struct ids	*ids;
 	size_t		 from;		/* next of them */
+	int		 refused;	/* of this batch */
 	struct buf	 asked, done;	/* of this batch, as SQL arrays */
 };
 

@@ -1,6 +1,11 @@
 -- replay-events: the next events of a job become deliveries, as if new, to
 -- the subscriptions of today.
---   $1  to $6: the filter, as in replay-events-count
+--   $1  text         only this event id, or null
+--   $2  text         only of this tenant, or null
+--   $3  text         only of this event type, or null
+--   $4  text         only of types that begin so and go on, or null
+--   $5  timestamptz  created then or later, or null
+--   $6  timestamptz  created before, or null
 --   $7  bigint   only this subscription, or null
 --   $8  boolean  force: also where a delivery exists, whatever its state
 --   $9  bigint   job, or null: a dry run, nothing is changed

@@ -1,5 +1,12 @@
 -- replay-pick: the next deliveries of a replay's job.
---   $1  to $8: the filter, as in replay-count
+--   $1  text[]       in these states
+--   $2  text         only of this event id, or null
+--   $3  bigint       only of this subscription, or null
+--   $4  text         only of this tenant, or null
+--   $5  text         only of this event type, or null
+--   $6  text         only of types that begin so and go on, or null
+--   $7  timestamptz  created then or later, or null
+--   $8  timestamptz  created before, or null
 --   $9  bigint   ids above this (the job's cursor)
 --   $10 bigint   and not above this: what the replay makes is no part of it
 --   $11 integer  at most this many
