@@ -18,6 +18,8 @@
 #define TICK_MS		1000
 #define SLICE_MS	2000	/* before a lane is given to somebody hungry */
 #define MARGIN		8	/* 1/8 of the lease is left for clocks */
+#define RETURN_MS	10000	/* after an outage, for others to come back */
+#define DUE_MS		2	/* due, but somebody has it locked */
 
 const struct job job_all[] = {
 	{ &stmt_lane_tick, job_tick, job_ticked, NULL },
@@ -39,6 +41,7 @@ const size_t job_count = sizeof(job_all) / sizeof(*job_all);
 
 static const enum arr_type	two_ids[] = { ARR_INT8, ARR_INT8 };
 
+static struct lane *add(struct store *, int64_t, int64_t);
 static void	 share(struct store *, size_t, int64_t);
 
 struct lane *
@@ -126,7 +129,7 @@ void
 job_ticked(struct store *s, int64_t now_ms)
 {
 	struct lane	*l;
-	int64_t		 left_ms = s->lease_ms - s->lease_ms / MARGIN;
+	int64_t		 until_ms;
 	char		 id[24];
 	int		 i;
 
@@ -143,9 +146,11 @@ job_ticked(struct store *s, int64_t now_ms)
 		if ((l = job_lane(s, db_int(&s->db, i, 0))) == NULL)
 			continue;
 		l->stale &= ~2;
-		/* At worst it was renewed when it had 0.7 of a lease left. */
-		l->lease_ms = s->sent_ms + left_ms * 7 / 10;
-		if (l->sub != NULL &&
+		until_ms = s->sent_ms + db_int(&s->db, i, 2) -
+		    s->lease_ms / MARGIN;
+		if (l->lease_ms < until_ms)
+			l->lease_ms = until_ms;
+		if (l->sub != NULL && db_col(&s->db, i, 1) != NULL &&
 		    l->sub->revision != db_int(&s->db, i, 1))
 			l->reload = 1;
 	}
@@ -188,39 +193,52 @@ job_claim(struct store *s, const struct stmt *st, int64_t now_ms)
 {
 	char	 lease[24], most[24];
 	size_t	 max = STORE_LANES - s->nlane;
+	int64_t	 wait_ms = s->lease_ms < RETURN_MS ? RETURN_MS : s->lease_ms;
 
 	if (now_ms < s->claim_ms || s->stopping || max == 0)
 		return 0;
-	return db_send(&s->db, st, 3, (struct db_arg[]){ JOB_TEXT(s->name),
+	return db_send(&s->db, st, 4, (struct db_arg[]){ JOB_TEXT(s->name),
 	    job_number(lease, s->lease_ms),
-	    job_number(most, max > CLAIM_MAX ? CLAIM_MAX : (int64_t)max) },
-	    0) == -1 ? -1 : 1;
+	    job_number(most, max > CLAIM_MAX ? CLAIM_MAX : (int64_t)max),
+	    JOB_TEXT(s->back_ms == 0 || now_ms - s->back_ms >= wait_ms ?
+	    "t" : "f") }, 0) == -1 ? -1 : 1;
+}
+
+static struct lane *
+add(struct store *s, int64_t id, int64_t now_ms)
+{
+	struct lane	*l;
+
+	if ((l = calloc(1, sizeof(*l))) == NULL)
+		return NULL;
+	lane_init(l, id, 0, now_ms);
+	l->next = s->lanes;
+	s->lanes = l;
+	s->nlane++;
+	return l;
 }
 
 void
 job_claimed(struct store *s, int64_t now_ms)
 {
 	struct lane	*l;
-	int		 i, n = db_rows(&s->db);
+	int		 i, known, n = db_rows(&s->db);
 	int64_t		 hold_ms, cost_ms = now_ms - s->sent_ms;
 
 	for (i = 0; i < n; i++) {
-		/* Ours, but expired and claimed anew: start from scratch. */
-		if ((l = job_lane(s, db_int(&s->db, i, 0))) != NULL) {
-			lane_drop(l);
-			l->fence = db_int(&s->db, i, 1);
-			l->stale = 0;
-		} else {
-			if ((l = calloc(1, sizeof(*l))) == NULL)
-				break;	/* the lease will run out */
-			lane_init(l, db_int(&s->db, i, 0),
-			    db_int(&s->db, i, 1), now_ms);
-			l->next = s->lanes;
-			s->lanes = l;
-			s->nlane++;
-		}
+		l = job_lane(s, db_int(&s->db, i, 0));
+		known = l != NULL;
+		if (!known && (l = add(s, db_int(&s->db, i, 0),
+		    now_ms)) == NULL)
+			break;		/* the lease will run out */
+		l->fence = db_int(&s->db, i, 1);
 		l->lease_ms = s->sent_ms + s->lease_ms -
 		    s->lease_ms / MARGIN;
+		/* Ours all along, only renewed too late. */
+		if (known && !l->stale && *db_col(&s->db, i, 8) == 't')
+			continue;
+		lane_drop(l);
+		l->stale = l->resting = 0;
 		l->taken = *db_col(&s->db, i, 2) == 't';
 		hold_ms = db_int(&s->db, i, 3);
 		l->hold_ms = hold_ms > 0 ? now_ms + hold_ms : 0;
@@ -236,6 +254,8 @@ job_claimed(struct store *s, int64_t now_ms)
 	    cost_ms * CLAIM_SHARE : CLAIM_PAUSE_MS);
 	s->claim_ms = n > 0 ? s->claim_floor_ms : now_ms + s->poll_ms;
 	s->next_ms = now_ms;
+	if (n > 0)
+		s->locked_ms = 0;
 }
 
 /* Nothing was due: when will something be? */
@@ -254,11 +274,12 @@ job_nexted(struct store *s, int64_t now_ms)
 {
 	int64_t	 ms;
 
-	if (db_rows(&s->db) == 0)
-		return;
-	ms = db_int(&s->db, 0, 0);
-	if (ms < 1)
-		ms = 1;
+	ms = db_rows(&s->db) == 0 ? s->poll_ms : db_int(&s->db, 0, 0);
+	if (ms > 0)
+		s->locked_ms = 0;
+	else	/* but the claim did not get it */
+		ms = s->locked_ms = s->locked_ms == 0 ? DUE_MS :
+		    s->locked_ms * 2;
 	if (now_ms + ms < s->claim_ms)
 		s->claim_ms = now_ms + ms;
 }

@@ -17,7 +17,7 @@
 
 static int	 failed(struct store *, int64_t);
 static int	 lost(struct store *, int64_t);
-static int	 session(struct store *);
+static int	 session(struct store *, int64_t);
 static int	 start_next(struct store *, int64_t);
 
 int
@@ -95,7 +95,7 @@ store_step(struct store *s, int64_t now_ms)
 		if (rc == 0)
 			return 0;
 		if (s->up == 1) {
-			if (session(s) == -1)
+			if (session(s, now_ms) == -1)
 				return lost(s, now_ms);
 			continue;
 		}
@@ -114,7 +114,7 @@ store_step(struct store *s, int64_t now_ms)
 
 /* A fresh connection.  Leases first: somebody may have taken our lanes. */
 static int
-session(struct store *s)
+session(struct store *s, int64_t now_ms)
 {
 	size_t	 i;
 
@@ -124,6 +124,8 @@ session(struct store *s)
 	for (i = 0; i < job_count; i++)
 		if (db_prepare(&s->db, job_all[i].stmt) == -1)
 			return -1;
+	if (s->life.lost_at_ms != 0)
+		s->back_ms = now_ms;
 	s->up = 2;
 	s->turn = 0;
 	s->tick_ms = s->claim_ms = s->claim_floor_ms = s->next_ms = 0;

@@ -61,6 +61,8 @@ struct store {
 	size_t		 npage, room[STORE_LANES];
 	enum health	 health;
 	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
+	int64_t		 back_ms;	/* when an outage ended; 0: none */
+	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
 	int		 hungry, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
 };

@@ -8,6 +8,8 @@
 -- The advisory lock ends with the statement's own transaction, so a process
 -- stopped for hours holds nothing.  Lanes are locked in id order, like
 -- everywhere; a subscription removed meanwhile has no lane and gets nothing.
+-- What is decided by a lane's columns is decided by the locked row, which may
+-- be newer than this statement's snapshot: see the rule in lane_earliest.sql.
 -- No two sets made here are joined with each other, only with tables by
 -- index: the statement is planned before anything is known of their sizes.
 with lock as materialized (
@@ -26,10 +28,10 @@ with lock as materialized (
 ), matched as materialized (
 	select b.id as outbox_id, b.created_at, b.event_id, b.event_type,
 	    b.aggregate_id, b.payload_bytes, s.id as subscription_id,
-	    s.ordered, v.verdict,
+	    l.ordered, v.verdict,
 	    now() + s.deadline_ms * interval '1 ms' as give_up_at,
 	    l.owner is null and (l.next_due_at is null
-		or l.next_due_at > coalesce(l.hold_until, now())) as free,
+		or l.next_due_at > now() - interval '5 s') as free,
 	    greatest(l.hold_until, case s.state when 'active' then now()
 		else now() + s.deadline_ms * interval '1 ms' end) as due_at
 	from batch b
@@ -73,16 +75,15 @@ with lock as materialized (
 	where o.id = became.id and o.created_at = became.created_at
 ), lowered as (
 	update webhook_lanes l
-	set next_due_at = due.at
+	set next_due_at = least(l.next_due_at - interval '1 us', due.at)
 	from (select subscription_id, min(due_at) as at
 	    from matched where free group by subscription_id) due
-	where l.subscription_id = due.subscription_id and l.owner is null
-	    and (l.next_due_at is null or l.next_due_at > due.at)
+	where l.subscription_id = due.subscription_id
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', event_type, pg_backend_pid() % 16,
-	    count(*)
-	from made group by event_type order by event_type
+	select 'deliveries_created', left(event_type, 200),
+	    pg_backend_pid() % 16, count(*)
+	from made group by 2 order by 2
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 )

@@ -52,14 +52,14 @@ with r as materialized (
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)
 	select c.* from (
-		select 'deliveries_finished'::text, event_type, state,
-		    (pg_backend_pid() % 16)::smallint, count(*)
-		from done where state <> 'pending' group by event_type, state
+		select 'deliveries_finished'::text, left(event_type, 200),
+		    state, (pg_backend_pid() % 16)::smallint, count(*)
+		from done where state <> 'pending' group by 2, 3
 		union all
-		select 'attempts', event_type,
+		select 'attempts', left(event_type, 200),
 		    case state when 'pending' then 'later' else state end,
 		    pg_backend_pid() % 16, count(*)
-		from done group by event_type, state
+		from done group by 2, 3
 		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value

@@ -2,15 +2,24 @@
 --   $1  text     owner: this worker's name
 --   $2  bigint   lease, milliseconds
 --   $3  integer  at most this many
+--   $4  boolean  also from others whose lease ran out
 -- Rows: subscription_id, fence, taken over from a worker that did not give it
 -- back, milliseconds until hold_until (negative: past), failures, breaker is
--- open, tokens as of now.  next_due_at becomes the lease's end, so the same
--- look finds a lane whose owner died.  A lane taken over starts with an empty
--- bucket: nobody knows what the dead one sent last.
+-- open, tokens as of now, milliseconds since then, was ours already.
+-- next_due_at becomes the lease's end, so the same look finds a lane whose
+-- owner died.  A lane taken over starts with an empty bucket: nobody knows
+-- what the dead one sent last.
+--
+-- Leases that ran out while nobody could reach the server say nothing about
+-- their owners: those have 10 seconds (a lease, if that is longer) to return.
 with due as (
-	select subscription_id, owner is not null as taken
+	select subscription_id, owner <> $1 is true as taken,
+	    owner = $1 is true as own
 	from webhook_lanes
 	where next_due_at <= now()
+	    and (owner is null or owner = $1
+		or $4::boolean and pg_postmaster_start_time() < now()
+		    - greatest($2::bigint, 10000) * interval '1 ms')
 	order by next_due_at
 	limit $3
 	for no key update skip locked
@@ -27,4 +36,4 @@ where l.subscription_id = due.subscription_id
 returning l.subscription_id, l.fence, due.taken,
     coalesce((extract(epoch from l.hold_until - now()) * 1000)::bigint, -1),
     l.failures, l.breaker = 'open', l.tokens,
-    (extract(epoch from now() - l.tokens_at) * 1000)::bigint
+    (extract(epoch from now() - l.tokens_at) * 1000)::bigint, due.own

@@ -24,9 +24,9 @@ with mine as materialized (
 	returning d.id, d.event_type
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)
-	select 'deliveries_finished', event_type, 'expired',
+	select 'deliveries_finished', left(event_type, 200), 'expired',
 	    pg_backend_pid() % 16, count(*)
-	from ended group by event_type order by event_type
+	from ended group by 2 order by 2
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 )

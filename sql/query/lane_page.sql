@@ -8,8 +8,9 @@
 --   $6  bigint         payload bytes of one lane, about
 -- Rows, by lane and then in sending order: subscription_id, id, event_id,
 -- event_type, attempts, round_start, next_attempt_at, head (the envelope up
--- to the payload, null if raw), body (null: the outbox row is gone), whether
--- the body is a transform's, and the row's order key (0 here).
+-- to the payload, null if raw), body (null: the outbox row is gone, or the
+-- payload is over STORE_BODY_MAX), whether the body is a transform's, and the
+-- row's order key (0 here).
 --
 -- A cursor, since rows that were sent stay in the index until a vacuum, which
 -- somebody's open snapshot may put off for hours.
@@ -20,7 +21,8 @@ select w.subscription_id, d.id, d.event_id, d.event_type,
 	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 	|| '","api_version":' || coalesce(to_json(o.api_version)::text, 'null')
 	|| ',"id":"' || d.event_id || '","data":' end,
-    coalesce(d.body, o.payload::text), d.body is not null, 0::bigint
+    case when d.payload_bytes <= 16777216
+    then coalesce(d.body, o.payload::text) end, d.body is not null, 0::bigint
 from unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::integer[],
     $5::boolean[]) as w (subscription_id, after_at, after_id, room, raw)
 cross join lateral (

@@ -34,7 +34,8 @@ select h.subscription_id, d.id, d.event_id, d.event_type,
 	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 	|| '","api_version":' || coalesce(to_json(o.api_version)::text, 'null')
 	|| ',"id":"' || d.event_id || '","data":' end,
-    coalesce(d.body, o.payload::text), d.body is not null, h.order_key
+    case when d.payload_bytes <= 16777216
+    then coalesce(d.body, o.payload::text) end, d.body is not null, h.order_key
 from head h
 join webhook_deliveries_pending d on d.id = h.id
 left join webhook_outbox o on o.id = d.outbox_id

@@ -7,7 +7,8 @@
 --   $4  integer[]  failures since the last success
 --   $5  boolean[]  breaker open
 --   $6  integer[]  thousandths of a token, as of now
--- Rows: subscription_id, fence, next_due_at: what lane_earliest takes.
+-- Rows: subscription_id, fence, next_due_at: what lane_earliest takes.  One
+-- that is missing is locked, or not ours any more.
 with mine as materialized (
 	select w.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
 	    $4::integer[], $5::boolean[], $6::integer[])
@@ -15,7 +16,7 @@ with mine as materialized (
 	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
 	where l.owner is not null
 	order by w.id
-	for no key update of l
+	for no key update of l skip locked
 )
 update webhook_lanes l
 set owner = null, leased_until = null,

@@ -6,6 +6,8 @@
 --   $4  integer[]  failures since the last success
 --   $5  boolean[]  breaker open
 --   $6  integer[]  thousandths of a token, as of now
+-- Rows: subscription_id of each that was written; others are locked, or not
+-- ours any more.
 with mine as materialized (
 	select w.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
 	    $4::integer[], $5::boolean[], $6::integer[])
@@ -13,7 +15,7 @@ with mine as materialized (
 	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
 	where l.owner is not null
 	order by w.id
-	for no key update of l
+	for no key update of l skip locked
 )
 update webhook_lanes l
 set hold_until = case when m.hold_ms >= 0
@@ -23,3 +25,4 @@ set hold_until = case when m.hold_ms >= 0
     tokens = m.tokens / 1000.0, tokens_at = now()
 from mine m
 where l.subscription_id = m.id and l.fence = m.fence
+returning l.subscription_id

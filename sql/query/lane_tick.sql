@@ -6,15 +6,20 @@
 --   $5  bigint[]  subscription ids
 --   $6  bigint[]  fences
 -- A row for each lane still owned: subscription_id, the subscription's
--- revision, whether it is active; and one row with null, the lanes of the
--- hungriest other worker (null: none is), the server's clock (unix milliseconds).
+-- revision, milliseconds that its lease has left; another for each that was
+-- renewed, likewise, without the revision; and one row with null, the lanes
+-- of the hungriest other worker (null: none is), null, the server's clock
+-- (unix milliseconds).
+--
+-- A lane that somebody holds locked (a long fan-out, an open transaction of
+-- an operator) is not waited for: the others' leases would run out.
 with beat as (
 	insert into webhook_workers (name, tool, lanes, hungry)
 	values ($1, $2, cardinality($5::bigint[]), $4)
 	on conflict (name) do update set seen_at = now(),
 	    lanes = excluded.lanes, hungry = excluded.hungry
 ), mine as materialized (
-	select l.subscription_id
+	select l.subscription_id, l.leased_until
 	from unnest($5::bigint[], $6::bigint[]) as w (id, fence)
 	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
 	where l.owner = $1
@@ -24,16 +29,20 @@ with beat as (
 	    and l.owner = $1 and l.leased_until
 		< now() + $3::bigint * interval '1 ms' * 0.7
 	order by l.subscription_id
-	for no key update of l
+	for no key update of l skip locked
 ), renewed as (
 	update webhook_lanes l
 	set leased_until = now() + $3::bigint * interval '1 ms',
 	    next_due_at = now() + $3::bigint * interval '1 ms'
 	from aging a
 	where l.subscription_id = a.subscription_id and l.owner = $1
+	returning l.subscription_id
 )
-select m.subscription_id, s.revision, s.state = 'active', null::bigint
+select m.subscription_id, s.revision,
+    (extract(epoch from m.leased_until - now()) * 1000)::bigint, null::bigint
 from mine m join webhook_subscriptions s on s.id = m.subscription_id
+union all
+select subscription_id, null, $3::bigint, null from renewed
 union all
 select null, (select min(w.lanes) from webhook_workers w
     where w.hungry and w.name <> $1 and w.tool = $2

@@ -13,6 +13,7 @@
 -- Lanes are locked before rows and in id order, like everywhere, so that of
 -- two at once one waits.  It then fails with SQLSTATE 40001, since the rows
 -- went to another partition: run again, it does not find them any more.
+-- next_due_at is changed by the rule in lane_earliest.sql.
 -- "offset 0" holds the planner to one look by index for each delivery.
 with job as materialized (
 	select id from webhook_jobs
@@ -65,15 +66,14 @@ with job as materialized (
 	select id, event_id, subscription_id, state, replay_of from made
 ), lowered as (
 	update webhook_lanes l
-	set next_due_at = due.at
+	set next_due_at = least(l.next_due_at - interval '1 us', due.at)
 	from (select distinct k.subscription_id, greatest(k.hold_until,
 		case a.sub_state when 'active' then now()
 		else now() + a.deadline_ms * interval '1 ms' end) as at
 	    from locked k join asked a using (subscription_id)
 	    where k.owner is null and k.subscription_id in
 		(select subscription_id from waiting)) due
-	where l.subscription_id = due.subscription_id and l.owner is null
-	    and (l.next_due_at is null or l.next_due_at > due.at)
+	where l.subscription_id = due.subscription_id
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
 	select 'deliveries_created', event_type, pg_backend_pid() % 16,

@@ -31,9 +31,9 @@ with sub as materialized (
 	from event e, sub
 ), lowered as (
 	update webhook_lanes l
-	set next_due_at = least(l.next_due_at,
+	set next_due_at = least(l.next_due_at - interval '1 us',
 	    greatest(now(), l.hold_until))
-	from lane where l.subscription_id = lane.id and l.owner is null
+	from lane where l.subscription_id = lane.id and lane.owner is null
 ), told as (
 	insert into webhook_audit (actor, tool, action, object, reason, detail)
 	select $3, 'hook-sub', 'test', 'subscription ' || sub.id, $4,

@@ -14,6 +14,7 @@ create table webhook_lanes (
 	tokens		double precision not null default 0,
 	tokens_at	timestamptz not null default now(),
 	takeovers	bigint not null default 0,
+	ordered		boolean not null default false,
 	constraint breaker_known check (breaker in ('closed', 'open')),
 	constraint leased_by_somebody check
 	    ((owner is null) = (leased_until is null))
@@ -34,6 +35,8 @@ comment on column webhook_lanes.tokens is
     'of the rate''s bucket, as of tokens_at';
 comment on column webhook_lanes.takeovers is
     'leases that ran out and were taken by somebody else';
+comment on column webhook_lanes.ordered is
+    'the subscription''s, here too so that who locks the lane sees the newest';
 
 -- Workers that run, for people and for sharing lanes fairly.
 create table webhook_workers (
@@ -54,7 +57,8 @@ comment on column webhook_workers.hungry is
 create function webhook_subscription_made() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
-	insert into webhook_lanes (subscription_id) values (new.id);
+	insert into webhook_lanes (subscription_id, ordered)
+	values (new.id, new.ordered);
 	return null;
 end
 $$;
@@ -81,13 +85,24 @@ create trigger webhook_subscription_gone before delete
     for each row execute function webhook_subscription_gone();
 
 -- A change by any hand raises the revision and is told to the workers at
--- once, and a lane that was at rest is looked at again.
+-- once, and a lane that was at rest is looked at again.  The lane is locked
+-- before it is looked at: who gives it back just now waits until the change
+-- can be seen, and a fan-out that got there before has committed its rows.
 create function webhook_subscription_set() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
 	new.revision := old.revision + 1;
 	new.updated_at := now();
 	perform pg_notify(webhook_channel('deliver'), 'subscription');
+	if new.ordered = old.ordered and (new.state <> 'active'
+	    or old.state = 'active') then
+		return new;
+	end if;
+	perform from webhook_lanes where subscription_id = new.id for update;
+	if new.ordered <> old.ordered then
+		update webhook_lanes set ordered = new.ordered
+		where subscription_id = new.id;
+	end if;
 	if new.ordered and not old.ordered then
 		update webhook_deliveries_pending d set order_key =
 		    hashtextextended(coalesce(o.aggregate_id, o.event_id), 0)
