@@ -31,6 +31,7 @@
 #include "stmt.h"
 #include "store.h"
 #include "transform.h"
+#include "turn.h"
 
 #define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
 #define IDLE_MS		1000
@@ -40,6 +41,7 @@ struct worker {
 	struct store	 store;
 	struct sender	*sender;
 	struct transforms transforms;
+	struct turn	 turn;
 	struct delivery	*made;		/* transformed, waiting for a slot */
 	int64_t		 grace_ms, stop_ms;
 	size_t		 max_payload;
@@ -219,7 +221,7 @@ run(struct worker *w)
 		if (wait_for_all(w, now_ms) == -1)
 			errx(EX_SOFTWARE, "waiting for the network failed");
 	} while (1);
-	if (s->up == 2 && db_run(&s->db, &stmt_worker_gone,
+	if (s->up == 2 && s->job == NULL && db_run(&s->db, &stmt_worker_gone,
 	    DB_ARGS(s->name)) == -1)
 		warnx("%s", db_error(&s->db));
 	if (s->ndone > 0 || (s->up != 2 && s->nlane > 0))
@@ -275,7 +277,7 @@ wait_for_all(struct worker *w, int64_t now_ms)
 	return send_wait(w->sender, fd, n, (int)ms);
 }
 
-/* Fill the free slots: one of each lane, in turn, until nothing goes. */
+/* Fill the free slots: one of each lane whose turn it is, and again. */
 static void
 launch(struct worker *w, int64_t now_ms)
 {
@@ -287,21 +289,28 @@ launch(struct worker *w, int64_t now_ms)
 	while (w->made != NULL && send_room(w->sender) > 0) {
 		d = w->made;
 		w->made = d->after;
-		post(w, d, now_ms);
+		if (d->lane->stale || now_ms >= d->lane->lease_ms)
+			delivery_free(d);	/* not ours to send any more */
+		else
+			post(w, d, now_ms);
 	}
 	if (s->stopping || s->ndone >= s->slots * 4 + STORE_BATCH)
 		return;
-	store_rotate(s);
+	turn_rotate(&s->lanes);
 	do {
 		some = 0;
+		turn_begin(&w->turn, s->lanes, s->slots,
+		    transform_room(&w->transforms), now_ms);
 		for (l = s->lanes; l != NULL; l = l->next) {
 			if (send_room(w->sender) == 0)
 				return;
-			if (l->first != NULL && l->first->raw_input &&
-			    !transform_room(&w->transforms))
+			if (!turn_may(&w->turn, l) || (l->first != NULL &&
+			    l->first->raw_input &&
+			    !transform_room(&w->transforms)))
 				continue;
 			if ((d = lane_pop(l, now_ms)) == NULL)
 				continue;
+			turn_took(&w->turn, l);
 			start(w, d, now_ms);
 			some = 1;
 		}

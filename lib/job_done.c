@@ -18,6 +18,7 @@
 static void	 add(struct store *, struct delivery *, int64_t);
 static int	 hurry(const struct store *, int64_t);
 static void	 scrub(struct delivery *);
+static void	 take_body(struct store *);
 
 static const enum arr_type	finish_types[] = { ARR_INT8, ARR_INT8,
     ARR_INT8, ARR_TEXT, ARR_INT4, ARR_INT8, ARR_TEXT, ARR_BYTEA, ARR_INT4,
@@ -177,6 +178,13 @@ job_body(struct store *s, const struct stmt *st, int64_t now_ms)
 	    -1 : 1;
 }
 
+static void
+take_body(struct store *s)
+{
+	if ((s->bodies = s->bodies->after) == NULL)
+		s->bodies_end = &s->bodies;
+}
+
 /* What is in the database counts, and is put into its envelope. */
 void
 job_bodied(struct store *s, int64_t now_ms)
@@ -187,7 +195,7 @@ job_bodied(struct store *s, int64_t now_ms)
 	char		*body;
 
 	(void)now_ms;
-	s->bodies = d->after;
+	take_body(s);
 	if (db_rows(&s->db) == 0) {
 		delivery_free(d);	/* removed, or the lane lost */
 		return;
@@ -211,6 +219,22 @@ job_bodied(struct store *s, int64_t now_ms)
 	d->raw_input = 0;
 	d->after = s->ready;
 	s->ready = d;
+}
+
+/* A result that the database will not take will not get better. */
+int
+job_unbodied(struct store *s)
+{
+	struct delivery	*d = s->bodies;
+
+	if (db_exitcode(&s->db) != EX_DATAERR)
+		return 0;
+	take_body(s);
+	delivery_judge(d, RETRY_NEVER, "transform: result can't be stored", 0);
+	d->pause_ms = -1;
+	lane_outcome(d->lane, d, RETRY_NEVER, 0, -1, follow_now_ms(), 0);
+	store_done(s, d);
+	return 1;
 }
 
 int

@@ -26,12 +26,13 @@ const struct job job_all[] = {
 	{ &stmt_finish, job_finish, job_finished, job_unfinished },
 	{ &stmt_lane_load, job_load, job_loaded, NULL },
 	{ &stmt_lane_orphans, job_orphans, job_orphaned, NULL },
-	{ &stmt_lane_page, job_page, job_paged, NULL },
-	{ &stmt_lane_page_ordered, job_page_ordered, job_paged, NULL },
-	{ &stmt_body_set, job_body, job_bodied, NULL },
+	{ &stmt_lane_page, job_page, job_paged, job_unpaged },
+	{ &stmt_lane_page_ordered, job_page_ordered, job_paged,
+	    job_unpaged },
+	{ &stmt_body_set, job_body, job_bodied, job_unbodied },
 	{ &stmt_health, job_health, job_healthy, job_unhealthy },
 	{ &stmt_lane_expire, job_expire, job_expired, NULL },
-	{ &stmt_lane_state, job_state, job_stated, NULL },
+	{ &stmt_lane_state, job_state, job_stated, job_unstated },
 	{ &stmt_lane_rest, job_rest, job_rested, job_unrested },
 	{ &stmt_lane_earliest, job_earliest, job_earliested, NULL },
 	{ &stmt_lane_claim, job_claim, job_claimed, NULL },
@@ -282,6 +283,8 @@ job_nexted(struct store *s, int64_t now_ms)
 		    s->locked_ms * 2;
 	if (now_ms + ms < s->claim_ms)
 		s->claim_ms = now_ms + ms;
+	if (s->claim_ms < s->claim_floor_ms)
+		s->claim_ms = s->claim_floor_ms;
 }
 
 int
@@ -305,7 +308,7 @@ job_loaded(struct store *s, int64_t now_ms)
 {
 	struct lane	*l;
 	struct sub	*sub;
-	int		 i, ordered;
+	int		 i;
 
 	for (i = 0; i < db_rows(&s->db); i++) {
 		l = job_lane(s, db_int(&s->db, i, 0));
@@ -313,18 +316,12 @@ job_loaded(struct store *s, int64_t now_ms)
 			continue;
 		if ((sub = sub_load(&s->db, i, &s->seal, &s->allow)) == NULL)
 			continue;	/* no memory: again later */
-		ordered = l->sub != NULL ? l->sub->ordered : sub->ordered;
-		sub_free(l->sub);
-		l->sub = sub;
-		l->reload = 0;
-		if (!sub->active || ordered != sub->ordered || l->head_ms == 0) {
+		if (!sub->active || l->sub == NULL ||
+		    l->sub->ordered != sub->ordered) {
 			lane_drop(l);
 			l->head_ms = now_ms;
 		}
-		l->yield = l->expire = !sub->active;
-		if (sub->active)
-			l->disable_why = NULL;
-		l->failing = l->failing_told = sub->failing_since != 0;
+		lane_settings(l, sub);
 	}
 	/* Removed while we looked: nothing can be sent for it. */
 	for (l = s->lanes; l != NULL; l = l->next)

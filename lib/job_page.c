@@ -4,9 +4,11 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "db_async.h"
 #include "job.h"
+#include "log.h"
 
 #define ROOM_MIN	64	/* rows a lane is given at a time, */
 #define ROOM_MAX	500	/* where its rules would let it send them */
@@ -14,6 +16,7 @@
 #define READ_AHEAD_MIN	256
 #define HEAD_MS		1000	/* a look from the head as often as this, */
 #define HEAD_SHARE	30	/* but at most 1/30 of the time */
+#define UNREADABLE_MS	60000
 
 static const enum arr_type	page_types[] = { ARR_INT8, ARR_TIMESTAMPTZ,
     ARR_INT8, ARR_INT4, ARR_BOOL };
@@ -80,17 +83,16 @@ start(struct store *s, const struct stmt *st, int64_t now_ms, int ordered)
 	}
 	ahead = s->slots * READ_AHEAD < READ_AHEAD_MIN ? READ_AHEAD_MIN :
 	    s->slots * READ_AHEAD;
-	if (wanting == 0 || queued >= ahead)
+	if (wanting == 0)
 		return 0;
-	most = (ahead - queued) / wanting;
-	if (most == 0)
-		most = 1;
+	/* However much waits for others, a lane with nothing gets one. */
+	most = queued < ahead ? (ahead - queued) / wanting : 0;
 	job_arrays(s, 5, page_types);
 	s->npage = 0;
-	for (l = s->lanes; l != NULL && s->npage < STORE_LANES; l = l->next)
+	for (l = s->lanes; l != NULL && s->npage < s->page_max; l = l->next)
 		if (wants(l, now_ms) && l->sub->ordered == ordered &&
-		    s->npage * most <= ahead)
-			add_lane(s, l, room(l, most), now_ms);
+		    (most > 0 || l->queued == 0))
+			add_lane(s, l, room(l, most > 0 ? most : 1), now_ms);
 	if (s->npage == 0)
 		return 0;
 	return db_send(&s->db, st, 6, (struct db_arg[]){
@@ -166,6 +168,32 @@ job_paged(struct store *s, int64_t now_ms)
 		if (l->dry_ms == 0)
 			l->dry_ms = now_ms;
 	}
+}
+
+/*
+ * A row that can't be read (a damaged page, say) costs only its own lane:
+ * find it by asking for one lane at a time, and let it rest for a while.
+ */
+int
+job_unpaged(struct store *s)
+{
+	struct lane	*l = s->page[0];
+	char		 id[24];
+
+	if (db_exitcode(&s->db) != EX_DATAERR &&
+	    strncmp(s->db.sqlstate, "XX", 2) != 0)
+		return 0;
+	if (s->npage > 1) {
+		s->page_max = 1;
+		return 1;
+	}
+	s->page_max = STORE_LANES;
+	log_event(LOG_ERROR, "deliveries can't be read, trying again in a"
+	    " minute", "subscription", job_number(id, l->id).val, "reason",
+	    db_error(&s->db), NULL);
+	l->hold_ms = follow_now_ms() + UNREADABLE_MS;
+	l->dirty = 1;
+	return 1;
 }
 
 static struct delivery *

@@ -6,6 +6,8 @@
 
 #define LINGER_MS	1000	/* a dry lane is kept, since more may come */
 #define HOLD_MS		50	/* longer holds are waited for at rest */
+#define LOCKED_MS	100	/* before trying a locked lane again */
+#define SHY_MS		500	/* and a poll: after sharing, no claim */
 
 static void	 add_state(struct store *, struct lane *, int64_t);
 static int	 may_rest(const struct store *, const struct lane *, int64_t);
@@ -77,15 +79,18 @@ send_state(struct store *s, const struct stmt *st, int binary)
 	    binary) == -1 ? -1 : 1;
 }
 
+/* dirty: 1 to be written, 2 in the statement under way. */
 int
 job_state(struct store *s, const struct stmt *st, int64_t now_ms)
 {
 	struct lane	*l;
 
+	if (now_ms < s->state_ms)
+		return 0;
 	job_arrays(s, 6, state_types);
 	for (l = s->lanes; l != NULL; l = l->next)
 		if (l->dirty && !l->stale) {
-			l->dirty = 0;
+			l->dirty = 2;
 			add_state(s, l, now_ms);
 		}
 	return s->arr[0].n == 0 ? 0 : send_state(s, st, 0);
@@ -94,8 +99,29 @@ job_state(struct store *s, const struct stmt *st, int64_t now_ms)
 void
 job_stated(struct store *s, int64_t now_ms)
 {
-	(void)s;
-	(void)now_ms;
+	struct lane	*l;
+	int		 i;
+
+	for (i = 0; i < db_rows(&s->db); i++)
+		if ((l = job_lane(s, db_int(&s->db, i, 0))) != NULL &&
+		    l->dirty == 2)
+			l->dirty = 0;
+	if (job_unstated(s) > 0)
+		s->state_ms = now_ms + LOCKED_MS;
+}
+
+int
+job_unstated(struct store *s)
+{
+	struct lane	*l;
+	int		 n = 0;
+
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->dirty == 2) {
+			l->dirty = 1;
+			n++;
+		}
+	return n;
 }
 
 /* Nothing of it is in our hands, and keeping it would gain nothing. */
@@ -118,7 +144,7 @@ job_rest(struct store *s, const struct stmt *st, int64_t now_ms)
 	struct lane	*l;
 
 	/* lane_earliest must have taken the last ones first. */
-	if (s->rest[0].n > 0)
+	if (s->rest[0].n > 0 || now_ms < s->rest_ms)
 		return 0;
 	job_arrays(s, 6, state_types);
 	for (l = s->lanes; l != NULL; l = l->next)
@@ -133,29 +159,36 @@ job_rest(struct store *s, const struct stmt *st, int64_t now_ms)
 void
 job_rested(struct store *s, int64_t now_ms)
 {
-	struct lane	*l, *next;
-	int		 i, k;
+	struct lane	*l;
+	int		 i, k, shared = 0;
 
-	(void)now_ms;
-	for (i = 0; i < db_rows(&s->db); i++)
+	for (i = 0; i < db_rows(&s->db); i++) {
 		for (k = 0; k < 3; k++)
 			arr_int8(&s->rest[k], job_int8(&s->db, i, k));
-	for (l = s->lanes; l != NULL; l = next) {
-		next = l->next;
-		if (l->resting)
-			job_forget(s, l);
+		l = job_lane(s, job_int8(&s->db, i, 0));
+		shared |= l->yield && l->sub != NULL && l->sub->active &&
+		    l->disable_why == NULL;
+		job_forget(s, l);
 	}
+	if (job_unrested(s) > 0)
+		s->rest_ms = now_ms + LOCKED_MS;
+	if (shared)
+		s->claim_ms = s->claim_floor_ms = now_ms + s->poll_ms +
+		    SHY_MS;
 }
 
-/* Given back or not: the next tick tells. */
+/* Locked, or not ours any more: the next tick tells. */
 int
 job_unrested(struct store *s)
 {
 	struct lane	*l;
+	int		 n = 0;
 
-	for (l = s->lanes; l != NULL; l = l->next)
+	for (l = s->lanes; l != NULL; l = l->next) {
+		n += l->resting;
 		l->resting = 0;
-	return 0;
+	}
+	return n;
 }
 
 int

@@ -32,6 +32,29 @@ lane_free(struct lane *l)
 }
 
 void
+lane_settings(struct lane *l, struct sub *sub)
+{
+	int	 first = l->sub == NULL;
+	int	 resumed = !first && !l->sub->active && sub->active;
+
+	sub_free(l->sub);
+	l->sub = sub;
+	l->reload = 0;
+	l->yield = l->expire = !sub->active;
+	if (resumed) {
+		l->failures = l->open = 0;
+		l->hold_ms = 0;
+		l->dirty = 1;
+		l->disable_why = NULL;
+	}
+	l->failing_told = sub->failing_since != 0;
+	if (first || resumed)
+		l->failing = l->failing_told;
+	else if (!l->failing)
+		sub->failing_since = 0;	/* a success it was not told of yet */
+}
+
+void
 lane_drop(struct lane *l)
 {
 	struct delivery	*d, *after;
@@ -135,6 +158,8 @@ lane_outcome(struct lane *l, struct delivery *d, enum retry_class class,
 	d->ended_ms = now_ms;
 	l->out--;
 	l->done++;
+	if (d->started_ms != 0)
+		l->used_ms += now_ms - d->started_ms + 1;
 	if (!sent)
 		return;
 	switch (class) {

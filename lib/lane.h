@@ -32,6 +32,7 @@ struct lane {
 	size_t		 queued, out, done;
 	int64_t		 lease_ms;	/* nothing is started after this */
 	int64_t		 since_ms;	/* claimed */
+	int64_t		 used_ms;	/* slot time: see turn.h */
 	/* paging */
 	int64_t		 after_at;	/* microseconds since 2000-01-01 */
 	int64_t		 after_id;	/* or order key */
@@ -60,6 +61,9 @@ struct lane {
 
 void	 lane_init(struct lane *, int64_t id, int64_t fence, int64_t now_ms);
 void	 lane_free(struct lane *);
+
+/* Take settings just read; resumed by somebody is healthy. */
+void	 lane_settings(struct lane *, struct sub *);
 
 /* Forget what waits (it is still pending in the database). */
 void	 lane_drop(struct lane *);

@@ -12,10 +12,14 @@
 #include "stmt.h"
 #include "store.h"
 
-#define PAUSE_MS	50	/* after a deadlock or a cancelled statement */
+#define PAUSE_MS	25	/* doubled for each failure in a row */
+#define PAUSE_MAX_MS	5000
+#define BAD_TOLD	4	/* a deadlock or two are not worth a line */
+#define LOCKED_MAX_MS	1000	/* a single run leaves a lane locked so long */
 #define CLOCK_SKEW_S	5
 
 static int	 failed(struct store *, int64_t);
+static void	 good(struct store *);
 static int	 lost(struct store *, int64_t);
 static int	 session(struct store *, int64_t);
 static int	 start_next(struct store *, int64_t);
@@ -37,19 +41,26 @@ store_init(struct store *s, const char **why)
 	arr_init(&s->rest[1], ARR_INT8);
 	arr_init(&s->rest[2], ARR_TIMESTAMPTZ);
 	s->done_end = &s->done;
+	s->bodies_end = &s->bodies;
 	s->batch = STORE_BATCH;
+	s->page_max = STORE_LANES;
 	return 0;
 }
 
 int
 store_reload(struct store *s, const char **why)
 {
+	struct seal	 seal = { 0 };
 	struct lane	*l;
 
 	for (l = s->lanes; l != NULL; l = l->next)
 		l->reload = 1;
+	if (seal_load(&seal, why) == -1)
+		return -1;	/* the old one stays */
 	seal_wipe(&s->seal);
-	return seal_load(&s->seal, why);
+	s->seal = seal;
+	seal_wipe(&seal);
+	return 0;
 }
 
 void
@@ -104,6 +115,7 @@ store_step(struct store *s, int64_t now_ms)
 
 			s->job = NULL;
 			job->done(s, now_ms);
+			good(s);
 		}
 		if ((rc = start_next(s, now_ms)) == -1)
 			return lost(s, now_ms);
@@ -129,7 +141,6 @@ session(struct store *s, int64_t now_ms)
 	s->up = 2;
 	s->turn = 0;
 	s->tick_ms = s->claim_ms = s->claim_floor_ms = s->next_ms = 0;
-	follow_back(&s->life);
 	return 0;
 }
 
@@ -149,12 +160,19 @@ start_next(struct store *s, int64_t now_ms)
 		if ((rc = job->start(s, job->stmt, now_ms)) == 0)
 			continue;
 		s->turn = (s->turn + i + 1) % job_count;
-		if (rc == -1)
-			return -1;
 		s->job = job;
-		return 1;
+		return rc;
 	}
 	return 0;
+}
+
+static void
+good(struct store *s)
+{
+	follow_back(&s->life);
+	if (s->bad >= BAD_TOLD)
+		log_event(LOG_NOTICE, "statements succeed again", NULL);
+	s->bad = 0;
 }
 
 /* A statement failed; the connection may be good. */
@@ -172,7 +190,12 @@ failed(struct store *s, int64_t now_ms)
 	}
 	if (db_lost(&s->db))
 		return lost(s, now_ms);
-	s->pause_ms = now_ms + PAUSE_MS;
+	if (++s->bad == BAD_TOLD)
+		log_event(LOG_WARNING, "statements fail, trying again",
+		    "statement", job->stmt->name, "reason",
+		    db_error(&s->db), NULL);
+	s->pause_ms = now_ms + (s->bad < 7 ? PAUSE_MS << s->bad :
+	    PAUSE_MAX_MS);
 	return 0;
 }
 
@@ -180,13 +203,19 @@ static int
 lost(struct store *s, int64_t now_ms)
 {
 	const struct job	*job = s->job;
+	struct lane		*l;
+	size_t			 out = 0;
 
 	s->job = NULL;
 	if (job != NULL && job->failed != NULL)
 		job->failed(s);
 	s->up = 0;
 	s->code = db_exitcode(&s->db);
-	if (s->code != EX_TEMPFAIL || (!s->follow && s->ndone == 0))
+	for (l = s->lanes; l != NULL; l = l->next)
+		out += l->out;
+	/* Even a single run waits, to write what is under way. */
+	if (s->code != EX_TEMPFAIL ||
+	    (!s->follow && s->ndone == 0 && out == 0))
 		return -1;
 	s->try_ms = now_ms + follow_lost(&s->life, db_error(&s->db));
 	return 0;
@@ -204,7 +233,8 @@ store_wait(const struct store *s, int64_t now_ms)
 	else if (s->pause_ms > now_ms)
 		at = s->pause_ms;
 	else {
-		if (!s->stopping && s->claim_ms < at)
+		if (!s->stopping && s->nlane < STORE_LANES &&
+		    s->claim_ms < at)
 			at = s->claim_ms;
 		if (s->ndone > 0 && s->done_ms + JOB_FLUSH_MS < at)
 			at = s->done_ms + JOB_FLUSH_MS;
@@ -226,8 +256,9 @@ store_done(struct store *s, struct delivery *d)
 void
 store_body(struct store *s, struct delivery *d)
 {
-	d->after = s->bodies;
-	s->bodies = d;
+	d->after = NULL;
+	*s->bodies_end = d;
+	s->bodies_end = &d->after;
 }
 
 struct delivery *
@@ -271,7 +302,9 @@ int
 store_idle(const struct store *s)
 {
 	return s->up == 2 && s->job == NULL && s->nlane == 0 &&
-	    s->ndone == 0 && s->rest[0].n == 0 && s->ask_next;
+	    s->ndone == 0 && s->rest[0].n == 0 && s->ask_next &&
+	    s->next_ms == 0 &&
+	    (s->locked_ms == 0 || s->locked_ms > LOCKED_MAX_MS);
 }
 
 void
@@ -283,18 +316,4 @@ store_look(struct store *s)
 		s->claim_ms = s->claim_floor_ms;
 	for (l = s->lanes; l != NULL; l = l->next)
 		l->dry = 0;
-}
-
-void
-store_rotate(struct store *s)
-{
-	struct lane	*first = s->lanes, **end;
-
-	if (first == NULL || first->next == NULL)
-		return;
-	for (end = &first->next; *end != NULL; end = &(*end)->next)
-		;
-	s->lanes = first->next;
-	first->next = NULL;
-	*end = first;
 }

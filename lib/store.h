@@ -46,32 +46,34 @@ struct store {
 	int		 clock_told;
 	struct lane	*lanes;
 	size_t		 nlane;
-	/* outcomes: not yet written; in the statement under way */
-	struct delivery	*done, **done_end, *writing;
+	struct delivery	*done, **done_end;	/* outcomes to write */
+	struct delivery	*writing;
 	size_t		 ndone, batch;
 	int64_t		 done_ms;	/* when the oldest came */
-	struct delivery	*bodies, *ready;	/* transformed: to keep, kept */
-	/* the statement under way */
-	const struct job *job;
+	struct delivery	*bodies, **bodies_end, *ready;	/* to keep; kept */
+	const struct job *job;		/* the statement under way */
 	size_t		 turn;
 	int64_t		 sent_ms;
 	struct arr	 arr[12];
 	struct arr	 rest[3];	/* for lane_earliest */
 	struct lane	*page[STORE_LANES];
-	size_t		 npage, room[STORE_LANES];
+	size_t		 npage, page_max;
 	enum health	 health;
 	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
+	int64_t		 rest_ms, state_ms;	/* not before that, likewise */
+	int		 bad;		/* statements failed in a row */
 	int		 hungry, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
 };
 
 /* Take the options; connects later.  -1 with *why: the key file. */
 int	 store_init(struct store *, const char **why);
+void	 store_free(struct store *);
+
 /* SIGHUP: the key file and all settings again; -1 likewise. */
 int	 store_reload(struct store *, const char **why);
-void	 store_free(struct store *);
 
 /*
  * Go on.  -1 when it can't: db_error(&s->db), and code for exit: away
@@ -82,12 +84,13 @@ int	 store_step(struct store *, int64_t now_ms);
 /* Milliseconds that store_step() has nothing to do, apart from the socket. */
 int64_t	 store_wait(const struct store *, int64_t now_ms);
 
-/* An outcome to write.  Takes the delivery, which is DONE. */
+/* An outcome to write of one that is DONE; a transform's result to keep, */
 void	 store_done(struct store *, struct delivery *);
-
-/* A transform's result to keep; comes back by store_ready(). */
 void	 store_body(struct store *, struct delivery *);
+
+/* and one that was kept, ready to be sent; NULL: none is. */
 struct delivery *store_ready(struct store *);
+
 /* Unix seconds by the database's clock. */
 int64_t	 store_now_s(const struct store *, int64_t now_ms);
 
@@ -96,8 +99,5 @@ int	 store_idle(const struct store *);
 
 /* Look again at once: a notification, or a change by hand. */
 void	 store_look(struct store *);
-
-/* Another lane goes first next time. */
-void	 store_rotate(struct store *);
 
 #endif /* STORE_H */
