@@ -172,10 +172,8 @@ prepare(struct sender *s, struct xfer *x)
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, xfer_body);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, x);
-	if (s->ca != NULL) {
-		curl_easy_setopt(e, CURLOPT_SSL_CTX_FUNCTION, on_tls);
-		curl_easy_setopt(e, CURLOPT_SSL_CTX_DATA, s);
-	}
+	curl_easy_setopt(e, CURLOPT_SSL_CTX_FUNCTION, on_tls);
+	curl_easy_setopt(e, CURLOPT_SSL_CTX_DATA, x);
 	return 0;
 }
 
@@ -298,14 +296,20 @@ on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* HOOK_CA_FILE is trusted as well as, not instead of, the system's. */
+/*
+ * A handshake begins.  HOOK_CA_FILE is trusted as well as, not instead of,
+ * the system's.
+ */
 static CURLcode
 on_tls(CURL *easy, void *ctx, void *arg)
 {
-	struct sender	*s = arg;
+	struct xfer	*x = arg;
 
 	(void)easy;
-	return ca_add(s->ca, ctx) == -1 ? CURLE_SSL_CACERT_BADFILE : CURLE_OK;
+	x->tls = 1;
+	if (x->sender->ca != NULL && ca_add(x->sender->ca, ctx) == -1)
+		return CURLE_SSL_CACERT_BADFILE;
+	return CURLE_OK;
 }
 
 static int64_t

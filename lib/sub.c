@@ -10,7 +10,7 @@
 
 #define SECRET_MAX	4096	/* bytes, sealed or not */
 
-static void	 broken(struct sub *, const char *, int);
+static void	 broken(struct sub *, const char *, const char *, int);
 static char	*copy(const struct db *, int, int);
 static void	 load_headers(struct sub *, const char *);
 static void	 load_keys(struct sub *, const char *, const struct seal *);
@@ -52,10 +52,8 @@ sub_load(const struct db *db, int row, const struct seal *seal,
 	}
 	s->shown = shown.s;
 
-	if (url_check(s->url, allow, &why) == -1) {
-		snprintf(s->url_why, sizeof(s->url_why), "url: %s", why);
-		broken(s, s->url_why, 1);
-	}
+	if (url_check(s->url, allow, &why) == -1)
+		broken(s, "url", why, 1);
 	load_headers(s, db_col(db, row, 6));
 	load_keys(s, db_col(db, row, 16), seal);
 	return s;
@@ -87,11 +85,12 @@ copy(const struct db *db, int row, int col)
 }
 
 static void
-broken(struct sub *s, const char *why, int for_good)
+broken(struct sub *s, const char *what, const char *why, int for_good)
 {
 	if (s->broken != NULL && s->for_good >= for_good)
 		return;
-	s->broken = why;
+	snprintf(s->why, sizeof(s->why), "%s: %s", what, why);
+	s->broken = s->why;
 	s->for_good = for_good;
 }
 
@@ -114,23 +113,24 @@ load_headers(struct sub *s, const char *list)
 	const char	*why;
 
 	if (list == NULL) {
-		broken(s, "header: control character", 1);
+		broken(s, "header", "control character", 1);
 		return;
 	}
 	if ((text = rest = strdup(list)) == NULL) {
-		broken(s, "out of memory", 0);
+		broken(s, "send", "out of memory", 0);
 		return;
 	}
 	while ((name = strsep(&rest, "\x1f")) != NULL && *list != '\0') {
 		value = strsep(&rest, "\x1f");
 		if (value == NULL || header_check(name, value, &why) == -1)
-			broken(s, "header: not one that may be sent", 1);
+			broken(s, "header", value == NULL ? "no value" : why,
+			    1);
 		else if (s->nheader == SUB_HEADERS)
-			broken(s, "header: too many", 1);
+			broken(s, "header", "too many", 1);
 		/* libcurl takes "Name;" for a header without a value. */
 		else if (asprintf(&s->header[s->nheader], *value == '\0' ?
 		    "%s;" : "%s: %s", name, value) == -1)
-			broken(s, "out of memory", 0);
+			broken(s, "send", "out of memory", 0);
 		else
 			s->nheader++;
 	}
@@ -144,11 +144,11 @@ load_keys(struct sub *s, const char *list, const struct seal *seal)
 	char	*text, *rest, *secret, *expiry;
 
 	if (list == NULL) {
-		broken(s, "secret: none is live", 0);
+		broken(s, "secret", "none is live", 0);
 		return;
 	}
 	if ((text = rest = strdup(list)) == NULL) {
-		broken(s, "out of memory", 0);
+		broken(s, "send", "out of memory", 0);
 		return;
 	}
 	while ((expiry = strsep(&rest, "\x1f")) != NULL) {
@@ -170,15 +170,15 @@ load_key(struct sub *s, char *stored, int64_t expires,
 	char			 context[24];
 
 	if (s->nkey == SUB_KEYS) {
-		broken(s, "secret: too many are live", 0);
+		broken(s, "secret", "too many are live", 0);
 		return;
 	}
 	snprintf(context, sizeof(context), "%" PRId64, s->id);
 	if (seal_open(seal, context, stored, &plain, &why) == -1)
-		broken(s, why, 0);
+		broken(s, "secret", why, 0);
 	else if ((s->key[s->nkey] = sign_key(sign_scheme("standard_webhooks"),
 	    plain.s == NULL ? "" : plain.s, 1, &why)) == NULL)
-		broken(s, why, 0);
+		broken(s, "secret", why, 0);
 	else
 		s->expires[s->nkey++] = expires;
 	buf_wipe(&plain);

@@ -44,7 +44,7 @@ struct sub {
 	int64_t		 expires[SUB_KEYS];	/* unix seconds; 0: never */
 	size_t		 nkey;
 	const char	*broken;	/* why nothing can be sent, or NULL */
-	char		 url_why[96];
+	char		 why[128];
 	int		 for_good;	/* broken, and waiting will not help */
 };
 

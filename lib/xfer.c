@@ -5,6 +5,8 @@
 #include "retry.h"
 #include "xfer.h"
 
+#define AT_ONCE		8192	/* bytes; a body that goes with its head */
+
 enum phase { RESOLVE, CONNECT, TLS, SEND, WAIT, HEAD, BODY };
 
 static const char	*const phase_name[] = {
@@ -26,7 +28,7 @@ xfer_reset(struct xfer *x)
 	x->body_len = x->body_seen = x->head_seen = 0;
 	x->address[0] = x->moved[0] = x->after[0] = '\0';
 	x->error[0] = x->curl_why[0] = '\0';
-	x->dialled = 0;
+	x->dialled = x->tls = 0;
 }
 
 int
@@ -163,9 +165,12 @@ xfer_judge(struct xfer *x, CURLcode res)
 	else if (res == CURLE_OPERATION_TIMEDOUT)
 		snprintf(x->error, sizeof(x->error), "%s: timed out after"
 		    " %ld ms", phase_name[where], limit_ms);
-	else if (where < BODY && (x->status != 0 || res == CURLE_OK))
+	else if (where < BODY && x->status != 0 && x->status < 200)
 		snprintf(x->error, sizeof(x->error),
 		    "head: no final answer, only status %d", x->status);
+	else if (where < BODY && (res == CURLE_OK ||
+	    (where == HEAD && res == CURLE_GOT_NOTHING)))
+		say(x, phase_name[where], "closed before its end");
 	else if (where == HEAD && res == CURLE_OUT_OF_MEMORY)
 		/* libcurl's word for a line without an end. */
 		snprintf(x->error, sizeof(x->error),
@@ -176,15 +181,14 @@ xfer_judge(struct xfer *x, CURLcode res)
 		x->status = 0;
 }
 
-/* How far did it get? */
+/*
+ * How far did it get?  That the head has begun, before its first line is
+ * complete, libcurl's times tell only where they can't mean the sending.
+ */
 static enum phase
 phase(const struct xfer *x, CURLcode res)
 {
-	curl_off_t	 connected = 0, tls = 0, sending = 0, first = 0,
-			 sent = 0;
-	long		 tunnel = 0;
-	char		*scheme = NULL;
-	int		 https;
+	curl_off_t	 connected = 0, sending = 0, first = 0, sent = 0;
 
 	if (x->head_done)
 		return BODY;
@@ -192,22 +196,21 @@ phase(const struct xfer *x, CURLcode res)
 	    res == CURLE_COULDNT_RESOLVE_PROXY)
 		return RESOLVE;
 	curl_easy_getinfo(x->easy, CURLINFO_CONNECT_TIME_T, &connected);
-	curl_easy_getinfo(x->easy, CURLINFO_APPCONNECT_TIME_T, &tls);
 	curl_easy_getinfo(x->easy, CURLINFO_PRETRANSFER_TIME_T, &sending);
 	curl_easy_getinfo(x->easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
 	curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-	curl_easy_getinfo(x->easy, CURLINFO_HTTP_CONNECTCODE, &tunnel);
-	curl_easy_getinfo(x->easy, CURLINFO_SCHEME, &scheme);
-	https = scheme != NULL && strcasecmp(scheme, "https") == 0;
-	if (x->head_seen > 0 || first > 0)
+	if (x->head_seen > 0)
 		return HEAD;
+	if (sending > 0 && (size_t)sent < x->req.body_len)
+		return SEND;
 	if (sending > 0)
-		return (size_t)sent < x->req.body_len ? SEND : WAIT;
-	if (x->dialled == 0 && x->address[0] == '\0')
-		return RESOLVE;
-	if (connected == 0 || (x->proxied && https && tunnel / 100 != 2))
-		return CONNECT;
-	return tls == 0 && https ? TLS : SEND;
+		return first > 0 && x->req.body_len <= AT_ONCE &&
+		    res != CURLE_GOT_NOTHING ? HEAD : WAIT;
+	if (x->tls)
+		return TLS;
+	if (x->dialled > 0 || x->address[0] != '\0')
+		return connected > 0 && !x->proxied ? SEND : CONNECT;
+	return RESOLVE;
 }
 
 /* libcurl's own words say more than its code's. */

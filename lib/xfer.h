@@ -25,6 +25,7 @@ struct xfer {
 	char			 error[XFER_ERROR_MAX];
 	char			 address[64];	/* refused, or "" */
 	int			 dialled;	/* sockets that were opened */
+	int			 tls;		/* its handshake has begun */
 	int			 proxied, resent;
 	int64_t			 begun_ms;	/* CLOCK_MONOTONIC */
 	/* the answer */
