@@ -27,11 +27,13 @@
 #include "opt.h"
 #include "stmt.h"
 
+#define LOCK_TIMEOUT	"10s"	/* then it is told that somebody locks */
 #define DELIVERIES_AIM	20000	/* a statement: keeps it about 0.2 s */
 #define FAST_POLL_MS	5
 #define FAST_FOR_MS	200	/* after work was found, before sleeping */
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
+#define SKIPPED		16	/* told of once: so many */
 
 static const char	*conninfo;
 static int64_t		 batch_max = 500, poll_ms = 1000;
@@ -39,22 +41,27 @@ static int64_t		 batch_max = 500, poll_ms = 1000;
 struct fanout {
 	struct db	 db;
 	struct follow	 life;
-	int64_t		 cursor, batch;
-	int64_t		 head_at_ms;	/* next look from the head */
+	int64_t		 cursor, last, batch;
+	int64_t		 head_at_ms;	/* next look from the head, if idle */
+	int64_t		 head_by_ms;	/* at the latest */
 	int		 want_head, looked_head;
 	int		 asleep;	/* we told the producers so */
+	int64_t		 skipped[SKIPPED];	/* outbox ids */
+	size_t		 nskipped;
 };
 
 /* What one look at the outbox found. */
-enum look { FOUND, NOTHING, BUSY, LOST };
+enum look { FOUND, NOTHING, BUSY, FAILED };
 
 static int	 connect_db(struct fanout *);
 static int	 dry_run(struct fanout *);
 static enum look look(struct fanout *);
+static int	 event_is_bad(const struct db *);
 static void	 lose(struct fanout *);
 static void	 pause_ms(int64_t);
 static int	 run(struct fanout *, int);
 static int	 skip(struct fanout *);
+static int	 skipped(struct fanout *, int64_t);
 static int	 sleep_until_told(struct fanout *);
 static int	 tell_sleep(struct fanout *, int);
 static _Noreturn void usage(int);
@@ -98,7 +105,7 @@ main(int argc, char *argv[])
 		usage(EX_USAGE);
 
 	follow_signals();
-	f.batch = 10;
+	f.batch = 1;
 	rc = dry ? dry_run(&f) : run(&f, follow);
 	if (rc != EX_OK)
 		log_event(LOG_ERROR, "stopped", "reason", db_error(&f.db),
@@ -128,6 +135,7 @@ run(struct fanout *f, int follow)
 			if (!follow || db_exitcode(&f->db) != EX_TEMPFAIL)
 				return db_exitcode(&f->db);
 			lose(f);
+			db_close(&f->db);
 			continue;
 		}
 		switch (look(f)) {
@@ -136,22 +144,23 @@ run(struct fanout *f, int follow)
 			if (f->asleep && tell_sleep(f, 0) == -1)
 				lose(f);
 			break;
-		case LOST:
-			if (db_exitcode(&f->db) != EX_TEMPFAIL) {
+		case FAILED:
+			if (event_is_bad(&f->db)) {
 				if (skip(f) == 0)
 					break;
 				return db_exitcode(&f->db);
 			}
-			if (!follow)
-				return EX_TEMPFAIL;
+			if (!follow || db_exitcode(&f->db) != EX_TEMPFAIL)
+				return db_exitcode(&f->db);
 			lose(f);
 			break;
 		case BUSY:
 			pause_ms(follow ? poll_ms : FAST_POLL_MS);
 			break;
 		case NOTHING:
-			if (!f->looked_head && (!follow ||
-			    follow_now_ms() >= f->head_at_ms)) {
+			if (!f->looked_head && (follow ?
+			    follow_now_ms() >= f->head_at_ms :
+			    f->nskipped == 0)) {
 				f->want_head = 1;
 				break;
 			}
@@ -163,6 +172,8 @@ run(struct fanout *f, int follow)
 				lose(f);
 		}
 	}
+	if (f->asleep && f->db.conn != NULL && tell_sleep(f, 0) == -1)
+		return EX_OK;	/* it costs producers a little, no more */
 	return EX_OK;
 }
 
@@ -172,20 +183,22 @@ connect_db(struct fanout *f)
 	if (db_open(&f->db, conninfo, "hook-fanout") == -1)
 		return -1;
 	if (db_plan_by_index(&f->db) == -1 ||
+	    db_exec(&f->db, "set lock_timeout = '" LOCK_TIMEOUT "'") == -1 ||
 	    db_listen(&f->db, "fanout") == -1)
 		return -1;
 	f->cursor = 0;
 	f->asleep = 0;
-	follow_back(&f->life);
 	return 0;
 }
 
+/* Away, or it refuses to work: wait, and try again. */
 static void
 lose(struct fanout *f)
 {
 	int64_t	 ms = follow_lost(&f->life, db_error(&f->db));
 
-	db_close(&f->db);
+	if (db_lost(&f->db))
+		db_close(&f->db);
 	pause_ms(ms);
 }
 
@@ -203,13 +216,18 @@ look(struct fanout *f)
 	char	 cursor[24], batch[24];
 	int64_t	 start_ms = follow_now_ms(), events, made, cost_ms;
 
-	f->looked_head = f->want_head || f->cursor == 0;
+	f->looked_head = f->want_head || f->cursor == 0 ||
+	    start_ms >= f->head_by_ms;
 	f->want_head = 0;
-	snprintf(cursor, sizeof(cursor), "%" PRId64,
-	    f->looked_head ? 0 : f->cursor);
+	if (f->looked_head) {
+		f->cursor = 0;
+		f->head_by_ms = start_ms + HEAD_MAX_MS;
+	}
+	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
 	snprintf(batch, sizeof(batch), "%" PRId64, f->batch);
 	if (db_run(&f->db, &stmt_fanout, DB_ARGS(cursor, batch)) == -1)
-		return LOST;
+		return FAILED;
+	follow_back(&f->life);
 	if (*db_col(&f->db, 0, 0) == 't')
 		return BUSY;
 	events = db_int(&f->db, 0, 1);
@@ -218,9 +236,13 @@ look(struct fanout *f)
 	if (f->looked_head)
 		f->head_at_ms = start_ms +
 		    (cost_ms > HEAD_MAX_MS ? HEAD_MAX_MS : cost_ms);
-	if (events == 0)
+	if (events == 0) {
+		f->cursor = f->last;
 		return NOTHING;
+	}
 	f->cursor = db_int(&f->db, 0, 3);
+	if (f->last < f->cursor)
+		f->last = f->cursor;
 
 	/* Grow, but keep a statement short where many subscriptions match. */
 	f->batch *= 2;
@@ -233,6 +255,14 @@ look(struct fanout *f)
 	return FOUND;
 }
 
+/* Would others be fanned out, and this one never? */
+static int
+event_is_bad(const struct db *db)
+{
+	return db_exitcode(db) == EX_DATAERR ||
+	    strncmp(db->sqlstate, "XX", 2) == 0;
+}
+
 /*
  * A batch failed, and would again: find the event that does it by going one
  * at a time, and pass over it, so that the others are not held up.
@@ -241,6 +271,7 @@ static int
 skip(struct fanout *f)
 {
 	char	 cursor[24], why[sizeof(f->db.why)];
+	int64_t	 id;
 
 	if (f->batch > 1) {
 		f->batch = 1;
@@ -248,13 +279,31 @@ skip(struct fanout *f)
 	}
 	snprintf(why, sizeof(why), "%s", db_error(&f->db));
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
-	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor)) == -1 ||
-	    db_col(&f->db, 0, 1) == NULL)
+	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor)) == -1)
 		return -1;
-	log_event(LOG_ERROR, "event can't be fanned out, left waiting",
-	    "event_id", db_col(&f->db, 0, 2), "reason", why, NULL);
-	f->cursor = db_int(&f->db, 0, 1);
+	if (db_col(&f->db, 0, 1) == NULL)
+		return 0;		/* somebody saw to it */
+	id = db_int(&f->db, 0, 1);
+	if (!skipped(f, id))
+		log_event(LOG_ERROR, "event can't be fanned out, left waiting",
+		    "event_id", db_col(&f->db, 0, 2), "reason", why, NULL);
+	f->cursor = id;
+	if (f->last < id)
+		f->last = id;
 	f->head_at_ms = follow_now_ms() + HEAD_MAX_MS;
+	return 0;
+}
+
+/* Were we here before?  So a bad event is told of once, not every time. */
+static int
+skipped(struct fanout *f, int64_t id)
+{
+	size_t	 i;
+
+	for (i = 0; i < f->nskipped && i < SKIPPED; i++)
+		if (f->skipped[i] == id)
+			return 1;
+	f->skipped[f->nskipped++ % SKIPPED] = id;
 	return 0;
 }
 

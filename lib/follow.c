@@ -51,7 +51,7 @@ follow_lost(struct follow *f, const char *why)
 	if (f->lost_at_ms == 0) {
 		f->lost_at_ms = follow_now_ms();
 		f->pause_ms = PAUSE_MIN_MS;
-		log_event(LOG_WARNING, "database lost, trying again",
+		log_event(LOG_WARNING, "database fails, trying again",
 		    "reason", why, NULL);
 	}
 	pause_ms = f->pause_ms;
