@@ -33,15 +33,15 @@ struct db {
 	struct pg_result	*got;		/* of db_send(), so far */
 	const char		*tool;
 	int			 connecting, sending, wants_write;
+	int64_t			 connect_by_ms;	/* CLOCK_MONOTONIC */
 	char			 sqlstate[6];	/* "" until one fails */
 	int			 code;		/* sysexits code, or 0 */
 	char			 why[512];	/* db_error() */
-	const struct stmt	*ready[64];	/* prepared so far */
+	const struct stmt	*ready[64];	/* the nready prepared so far */
 	size_t			 nready;
 };
 
 #define DB_INIT	{ 0 }
-
 /* One parameter; val NULL is SQL null.  Binary where len is not DB_TEXT. */
 struct db_arg {
 	const void	*val;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 
 #include <libpq-fe.h>
 
@@ -20,6 +21,7 @@
 #include "db_int.h"
 
 #define CONNECT_TIMEOUT	"10"	/* seconds, unless conninfo says otherwise */
+#define TCP_TIMEOUT_MS	"30000"	/* a host that vanished is noticed */
 
 static int	 connected(struct db *);
 static int	 finish_connect(struct db *);
@@ -55,14 +57,26 @@ schema(void)
 	return s == NULL || *s == '\0' ? "public" : s;
 }
 
+static int64_t
+now_ms(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 int
 db_start(struct db *db, const char *conninfo, const char *tool)
 {
-	const char	*key[] = { "connect_timeout",
-			    "fallback_application_name", "dbname",
-			    "application_name", "client_encoding", NULL };
-	const char	*val[] = { CONNECT_TIMEOUT, tool, conninfo, tool,
-			    "UTF8", NULL };
+	/* What is before dbname gives way to the conninfo. */
+	const char	*key[] = { "connect_timeout", "tcp_user_timeout",
+			    "keepalives_idle", "keepalives_interval",
+			    "keepalives_count", "fallback_application_name",
+			    "dbname", "application_name", "client_encoding",
+			    NULL };
+	const char	*val[] = { CONNECT_TIMEOUT, TCP_TIMEOUT_MS, "10", "5",
+			    "4", tool, conninfo, tool, "UTF8", NULL };
 	PQconninfoOption *o;
 	char		*why = NULL;
 
@@ -87,6 +101,7 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 		return db_failed_conn(db);
 	db->connecting = 1;
 	db->wants_write = 1;
+	db->connect_by_ms = now_ms() + atoi(CONNECT_TIMEOUT) * 1000;
 	return 0;
 }
 
@@ -152,15 +167,18 @@ db_step(struct db *db)
 static int
 finish_connect(struct db *db)
 {
-	switch (PQconnectPoll(db->conn)) {
+	PostgresPollingStatusType	 how = PQconnectPoll(db->conn);
+
+	switch (how) {
 	case PGRES_POLLING_OK:
 		db->connecting = db->wants_write = 0;
 		return connected(db) == -1 ? -1 : 1;
 	case PGRES_POLLING_READING:
-		db->wants_write = 0;
-		return 0;
 	case PGRES_POLLING_WRITING:
-		db->wants_write = 1;
+		db->wants_write = how == PGRES_POLLING_WRITING;
+		if (now_ms() >= db->connect_by_ms)
+			return db_fail(db, EX_TEMPFAIL, "database: no answer"
+			    " within %s s", CONNECT_TIMEOUT);
 		return 0;
 	default:
 		return db_failed_conn(db);
