@@ -91,8 +91,9 @@ on_field(struct xfer *x, const char *s, size_t len)
 
 	if (value_of(s, len, "location", &val, &n)) {
 		/* A query may hold what should not be kept. */
-		printable(x->moved, sizeof(x->moved), val, n);
-		x->moved[strcspn(x->moved, "?#")] = '\0';
+		for (len = 0; len < n && strchr("?#", val[len]) == NULL;)
+			len++;
+		printable(x->moved, sizeof(x->moved), val, len);
 	} else if (value_of(s, len, "webhook-delivery", &val, &n)) {
 		if (n == 5 && strncasecmp(val, "abort", 5) == 0)
 			x->abort = 1;

@@ -21,7 +21,7 @@ echo "$secret" >"$work/secret"
 sub() {
 	name=$1 url=$2
 	shift 2
-	columns= values=
+	columns='' values=''
 	for s; do
 		columns="$columns, ${s%%=*}" values="$values, ${s#*=}"
 	done
