@@ -185,6 +185,14 @@ finish_connect(struct db *db)
 	}
 }
 
+/* A server's notices are no business of a pipeline's stderr. */
+static void
+no_notice(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
 /* A fresh connection: make it a session of ours, or refuse it. */
 static int
 connected(struct db *db)
@@ -192,8 +200,7 @@ connected(struct db *db)
 	const char	*val[] = { schema() };
 	int64_t		 version;
 
-	/* A server's notices are no business of a pipeline's stderr. */
-	PQsetNoticeProcessor(db->conn, NULL, NULL);
+	PQsetNoticeProcessor(db->conn, no_notice, NULL);
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
 	if (db_keep(db, PQexecParams(db->conn, setup, 1, NULL, val, NULL, NULL,
 	    0)) == -1)
