@@ -2,7 +2,8 @@
 # lib.sh - the words that the test scripts are written in.
 #
 #	need_db			a database of this script's own, migrated
-#	need_own_cluster [s=v]	a server of its own, to stop or to set
+#	need_own_cluster [s=v]	a server of its own, to stop or to set; with
+#				durable=1 it survives -m immediate
 #	run command		leaves $rc, $work/out, $work/err
 #	exits STATUS NAME	... and the last run exited so
 #	is GOT WANT NAME	equal strings
@@ -36,6 +37,7 @@ n_start=0
 pids=
 own_db=
 own_cluster=
+durable=
 unset HOOK_SCHEMA HOOK_KEY_FILE HOOK_PROXY HOOK_CA_FILE HOOK_MAX_PAYLOAD
 export BUILD PATH HOOK_ALLOW_NET=127.0.0.0/8,::1 LC_ALL=C TZ=UTC
 ASAN_OPTIONS="exitcode=99:detect_leaks=1:log_path=$work/sanitizer"
@@ -145,7 +147,7 @@ verify() {
 
 need_cluster() {	# setting=value...
 	own_cluster=$work/pg
-	pg_env=$(pg-tmp start "$own_cluster" "$@") || exit
+	pg_env=$(pg-tmp start ${durable:+-f} "$own_cluster" "$@") || exit
 	eval "$pg_env"
 }
 

@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# engine.sh - more words, for the tests of fan-out and lanes.  After lib.sh;
+# wire.sh's are here too: sub, event, seen, again.
+#
+#	events NAME N		N events for the subscription NAME, numbered
+#	fanout, worker [option ...]	start a follower: $pid, $log
+#	count [WHERE]		deliveries
+#	lane COLUMN [SUB]	of the last subscription's lane, or that one's
+#	ids PATH		webhook-ids that the sink got there, sorted,
+#				each once; with -a as they first came
+#	now_ms			milliseconds since 1970
+#	after S			a shell condition's deadline: S seconds from now
+. "$top/t/wire.sh"
+
+events() {
+	sql "insert into webhook_outbox (event_type, payload)
+	    select '$1', json_build_object('n', n)
+	    from generate_series(1, $2) n"
+}
+
+fanout() {
+	start hook-fanout -f "$@"
+}
+
+worker() {
+	start hook-deliver -f "$@"
+}
+
+count() {
+	sql "select count(*) from webhook_deliveries where ${1-true}"
+}
+
+lane() {
+	sql "select coalesce($1::text, '-') from webhook_lanes
+	    where subscription_id = ${2-$sub}"
+}
+
+ids() {
+	if [ "$1" = -a ]; then
+		awk -v path="$2" '$1 == "in" && $5 == path && !had[$6]++ {
+		    print $6 }' "$sink_dir/log"
+	else
+		awk -v path="$1" '$1 == "in" && $5 == path { print $6 }' \
+		    "$sink_dir/log" | sort -u
+	fi
+}
+
+now_ms() {
+	date +%s%3N
+}
