@@ -90,8 +90,15 @@ for f in sql/query/*.sql; do
 	run psql -X -q -v ON_ERROR_STOP=1 -f "$work/statement"
 	is "$rc $(cat "$work/err")" '0 ' "$name prepares"
 	like "$(head -n 1 "$f")" "^-- $name: .*" '... and opens with what it is'
+	# What its parameters are; "as in NAME" borrows from there.
+	{
+		grep '^--' "$f"
+		for as in $(sed -n 's/^--.*\bas in \([a-z_]*\).*/\1/p' "$f"); do
+			grep -s '^--' "sql/query/$as.sql"
+		done
+	} >"$work/comments"
 	for p in $(grep -v '^--' "$f" | grep -o '\$[0-9][0-9]*' | sort -u); do
-		grep -q "^--.*\\$p\b" "$f"
+		grep -q "\\$p\b" "$work/comments"
 		check "... and with what $p is"
 	done
 done
@@ -126,9 +133,8 @@ is "$(cd sql/schema && ls | cut -c1-4 | xargs)" \
 like "$(sed -n '/^## /{p;q;}' NEWS.md)" "^## $version" \
     'NEWS begins with this version'
 is "$(find t/*.t ! -perm -111)" '' 'every test script can be run'
-is "$(for c in cmd/hook-*.c; do
-	n=$(basename "$c" .c)
-	ls t/*-"${n#hook-}"*.t >/dev/null 2>&1 || echo "$n"
-done)" '' 'every tool has a test script of its name'
+is "$(for t in $tools; do
+	grep -qw "$t" t/[1-8]*.t || echo "$t"
+done)" '' 'every tool is run by a test script'
 
 done_testing
