@@ -1,7 +1,8 @@
 -- lane_page_ordered: lane_page for lanes that keep each aggregate in order:
 -- only the first waiting delivery of an aggregate, and only when it is due.
--- The cursor runs over the aggregates' hashes, not over time: $3 is the last
--- order key seen, and order_key is returned as the last column ($2 unused).
+-- Parameters and rows as in lane_page, but the cursor runs over the aggregates'
+-- hashes, not over time: $3 is the last order key seen, and order_key is
+-- returned as the last column ($2 unused).
 -- Aggregates are stepped through in the index, so a long line behind one of
 -- them costs nothing.
 with recursive head as (
