@@ -49,7 +49,8 @@ ids_args(struct ids *ids, int argc, char *const *argv)
 int
 ids_stdin(struct ids *ids, struct db *db)
 {
-	struct batch	 batch = { BUF_INIT(BATCH_BYTES + IDS_LINE_MAX), 0, 1 };
+	struct batch	 batch = { .text = BUF_INIT(BATCH_BYTES +
+			    IDS_LINE_MAX), .first = 1 };
 	struct line	 in;
 	int		 error, got, rc = -1;
 
@@ -77,7 +78,8 @@ ids_stdin(struct ids *ids, struct db *db)
 	if (flush(ids, db, &batch) == -1)
 		goto out;
 	rc = got == 0 ? 0 : fail(ids, EX_DATAERR,
-	    "standard input: line %zu: %s", in.number, bad_line(&in, got, error));
+	    "standard input: line %zu: %s", in.number,
+	    bad_line(&in, got, error));
 out:
 	buf_free(&batch.text);
 	line_free(&in);

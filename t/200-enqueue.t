@@ -27,7 +27,8 @@ EOT
 for args in '-w 1x' '-w -1' '-w 31d' '-o xml'; do
 	# shellcheck disable=SC2086
 	run hook-enqueue -t a $args <"$work/body"
-	is "$rc $(grep -c -e "$args" "$work/err")" '64 1' "usage: $args, by name"
+	is "$rc $(grep -c -e "$args" "$work/err")" '64 1' \
+	    "usage: $args, by name"
 done
 HOOK_MAX_PAYLOAD=many run hook-enqueue -t a <"$work/body"
 is "$rc $(cat "$work/err")" \
@@ -106,9 +107,14 @@ exits 65 '... but has the payload judged'
 # Lines.
 cat >"$work/lines" <<'EOT'
 {"event_type":"a.b","payload":{"b":1, "a":1.0}}
- { "payload" : null , "aggregate_id":"x\"y","event_type":"caf\u00e9" } 
-{"event_type":"c","payload":"\u0000","tenant":"acme","api_version":"v1","idempotency_key":"l1","traceparent":null,"aggregate_id":null}
+ { "payload" : null , "aggregate_id":"x\"y","event_type":"caf\u00e9"\t}\t
 EOT
+sed -i 's/\\t/ /g' "$work/lines"
+tr -d '\n' >>"$work/lines" <<'EOT'
+{"event_type":"c","payload":"\u0000","tenant":"acme","api_version":"v1",
+"idempotency_key":"l1","traceparent":null,"aggregate_id":null}
+EOT
+echo >>"$work/lines"
 printf '{"event_type":"no line end","payload":[]}' >>"$work/lines"
 run hook-enqueue -l <"$work/lines"
 exits 0 'lines are stored'

@@ -73,19 +73,20 @@ is "$(out '.retry_ms | map(. / 1000)')" \
     '[5,300,1800,7200,18000,36000,50400,72000]' '... the schedule as well'
 like "$(out .secret)" '^"whsec_[A-Za-z0-9+/]{43}="$' \
     'it gets a secret of 32 bytes'
-is "$(sql 'select secret from webhook_secrets')" "$(jq -r .secret "$work/out")" \
+is "$(sql 'select secret from webhook_secrets')" \
+    "$(jq -r .secret "$work/out")" \
     '... which is the one that is stored'
 is "$(audit 1)" "add|$(id -un)|" 'the audit has who'
 
 echo '{id: .id}' >"$work/x.jq"
 echo whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE= >"$work/secret"
-good hook-sub add -T acme -e 'a.b,payment.*,caf\u00e9' -f '$.n ? (@ > 1)' \
+good hook-sub add -T acme -e 'a.b,payment.*' -f '$.n ? (@ > 1)' \
     -x "$work/x.jq" -H 'X-One: 1' -H 'Authorization:Bearer b34rer ' -c 7 \
     -r 0.5 -w 2500ms -S 1s,0,2m -D 1h -b raw -k "$work/secret" -L -O -4 \
     --name 'A name' -v v2 -u me -m 'they asked' \
     'https://hooks.example.com:8443/in?token=t0psecret'
 is "$(out '[.tenant, .name, .event_types, .filter, .transform]')" \
-    '["acme","A name",["a.b","payment.*","caf\\u00e9"],"$.\"n\"?(@ > 1)","{id: .id}\n"]' \
+    '["acme","A name",["a.b","payment.*"],"$.\"n\"?(@ > 1)","{id: .id}\n"]' \
     'all settings: what and to whom'
 is "$(out '[.max_concurrency, .rate_per_second, .timeout_ms, .retry_ms,
     .deadline_ms, .body, .legacy, .ordered, .retry_4xx, .api_version]')" \
@@ -100,7 +101,8 @@ cat "$work/out" >"$work/said"
 # Who may see what.
 good hook-sub list
 cat "$work/out" >>"$work/said"
-is "$(out '[.id, .url]')" '[1,"http://127.0.0.1:9/"] [2,"https://hooks.example.com:8443/in?..."]' \
+is "$(out '.id, .url')" \
+    '1 "http://127.0.0.1:9/" 2 "https://hooks.example.com:8443/in?..."' \
     'list has them all, without a query'
 good hook-sub list -T acme
 is "$(out .id)" 2 'list -T has those of a tenant'
@@ -118,7 +120,9 @@ is "$(grep -cE 't0psecret|b34rer' "$work/said")" 0 \
     'no query and no header is anywhere in that'
 is "$(grep -c MDEyMzQ1 "$work/said")" 1 'the secret only in the answer of add'
 good hook-sub show --secret 2
-is "$(out '[.url, .headers, .secrets[0].secret]')" '["https://hooks.example.com:8443/in?token=t0psecret",["X-One: 1","Authorization: Bearer b34rer"],"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]' \
+is "$(out '.url, .headers[], .secrets[0].secret' | tr -d '"')" \
+    "https://hooks.example.com:8443/in?token=t0psecret X-One: 1 Authorization:\
+ Bearer b34rer $(cat "$work/secret")" \
     'show --secret has it all'
 run hook-sub show 1 99
 is "$rc $(out .id) $(cat "$work/err")" \

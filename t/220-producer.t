@@ -15,7 +15,9 @@ session() {	# NAME FD: a psql that reads what is echoed to FD; $out, $pid
 
 # The statement that everybody's client library runs.
 psql -X -q -v ON_ERROR_STOP=1 <<'EOT'
-prepare p as INSERT INTO webhook_outbox (aggregate_id, event_type, payload, api_version) VALUES ($1, $2, $3, $4);
+prepare p as
+INSERT INTO webhook_outbox (aggregate_id, event_type, payload, api_version)
+    VALUES ($1, $2, $3, $4);
 execute p('order-17', 'plain', '{"a": 1.0}', 'v2');
 execute p(null, 'plain', '{"b": 1.0}', null);
 EOT
@@ -204,7 +206,7 @@ for schema in 'Sixty-Characters-And-Capitals-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' \
 done
 
 # 16 odd bodies by every entry.
-kept() {	# NAME: is payload NAME, in the order of arrival, what was given?
+kept() {	# TYPE: are its payloads, in order, what was given?
 	sql "select payload from webhook_outbox where event_type = '$1'
 	    order by id" | cmp -s - "$top/t/payloads/odd.json"
 	check "16 odd bodies byte for byte: $1"
@@ -223,7 +225,8 @@ while IFS= read -r body; do
 		    idempotency_key => 'odd ' || md5(:'body'));
 	EOT
 	hook-enqueue -t single <"$work/one" >/dev/null
-	hook-enqueue -t 'single with a key' -k "one $key" <"$work/one" >/dev/null
+	hook-enqueue -t 'single with a key' -k "one $key" <"$work/one" \
+	    >/dev/null
 	hook-enqueue --sql -t "it's \\ :a sql" <"$work/one" >>"$work/script"
 	printf '{"event_type":"lines","payload":%s}\n' "$body" >>"$work/lines"
 	printf '{"payload":  %s , "event_type":"lines with keys", ' "$body" \

@@ -94,7 +94,8 @@ run hook-deliver
 exits 0 'hook-deliver: done'
 is "$(body /fine)" '{"n":1}' 'the good one is delivered'
 while IFS='|' read -r name state reason; do
-	like "$(went "$name")" "^$state\|[01]\|.*$reason" "$name: $state, $reason"
+	like "$(went "$name")" "^$state\|[01]\|.*$reason" \
+	    "$name: $state, $reason"
 	is "$(body "/$name")" '' '... and nothing is sent'
 done <<'EOT'
 throws|failed|no way

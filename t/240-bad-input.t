@@ -140,8 +140,14 @@ done <<'EOT'
 {"event_type":"a","payload":1,"payload":2}|repeated key "payload"
 {"event_type":"a","payload":"\0377"}|invalid UTF-8
 {"event_type":"a","payload":"\0000"}|NUL byte
-{"event_type":"a","payload":"01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}|payload of 112 bytes, more than 100
 EOT
+printf '{"event_type":"a","payload":"%%0%dd"}\n' 98 99 >"$work/form"
+# shellcheck disable=SC2059
+printf "$(cat "$work/form")\n" 1 1 >"$work/in"
+run hook-enqueue -l <"$work/in"
+refused 65 'line: a payload over the limit'
+like "$(cat "$work/err")" 'line 2: payload of 101 bytes, more than 100 ' \
+    '... is named, and why'
 awk 'BEGIN { print "{\"event_type\":\"a\",\"payload\":1}";
     for (i = 0; i < 70000; i++) printf "x" }' >"$work/in"
 run hook-enqueue -l <"$work/in"
