@@ -9,7 +9,8 @@
 #	ids PATH		webhook-ids that the sink got there, sorted,
 #				each once; with -a as they first came
 #	now_ms			milliseconds since 1970
-#	after S			a shell condition's deadline: S seconds from now
+#	old_server		until the server runs long enough for leases that
+#				ran out to be taken over
 . "$top/t/wire.sh"
 
 events() {
@@ -47,4 +48,9 @@ ids() {
 
 now_ms() {
 	date +%s%3N
+}
+
+old_server() {
+	wait_for 15 "[ \"\$(sql \"select now() > pg_postmaster_start_time()
+	    + interval '10.5 s'\")\" = t ]"
 }

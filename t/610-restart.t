@@ -1,0 +1,57 @@
+#!/bin/sh
+# The server is restarted, crashes, stays away for 20 s: every answer that came
+# is recorded, once, and nothing is sent twice.
+. "${0%/*}/lib.sh"
+. "${0%/*}/engine.sh"
+durable=1
+need_own_cluster
+cluster=$own_cluster
+
+# While requests are under way: a restart, a crash, and 20 s without a server,
+# which is longer than the lease.
+sink <<'EOT'
+/slow * delay 300
+EOT
+sub slow "$sink/slow" max_concurrency=4
+fanout -i 200ms
+fan=$pid fan_log=$log
+worker -l 5s -i 200ms
+one=$pid one_log=$log
+worker -l 5s -i 200ms
+two=$pid two_log=$log
+events slow 60
+wait_for 10 '[ "$(seen /slow)" -ge 20 ]'
+all_back() {
+	for l in "$fan_log" "$one_log" "$two_log"; do
+		[ "$(grep -c 'database back' "$l")" = "$1" ] || return
+	done
+}
+pg-tmp restart "$cluster" -m fast
+wait_for 10 'all_back 1' 'after a restart all are back'
+pg-tmp restart "$cluster" -m immediate
+events slow 30
+wait_for 10 'all_back 2' '... and after a crash'
+psql -X -q -c "begin; insert into webhook_outbox (event_type, payload)
+    values ('slow', '{\"last\":true}'); commit"
+lines=$(cat "$fan_log" "$one_log" "$two_log" | wc -l)
+pg-tmp stop "$cluster" -m immediate
+back=$(($(date +%s) + 20))
+wait_for 22 '[ "$(date +%s)" -ge "$back" ]'
+lines=$(($(cat "$fan_log" "$one_log" "$two_log" | wc -l) - lines))
+is "$lines" 3 '20 s without a server are worth a line each'
+is "$(awk '{ print $3, $14 }' "/proc/$one/stat" "/proc/$two/stat" \
+    "/proc/$fan/stat" | awk '$1 != "S" || $2 > 200')" '' \
+    '... in which nobody ends, or spins'
+pg-tmp go "$cluster"
+wait_for 30 '[ "$(count "state = '\''delivered'\''")" = 91 ]' \
+    'then all is delivered, the commit just before the crash as well'
+is "$(seen /slow)" 91 \
+    '... with one request each: the answers of those under way were kept'
+is "$(sql 'select max(attempts) from webhook_deliveries')" 1 \
+    '... and no attempt is used up by the server'
+all_back 3
+check 'each outage begins and ends with a line'
+events slow 1
+wait_for 2 '[ "$(seen /slow)" = 92 ]' 'they listen again'
+
+done_testing
