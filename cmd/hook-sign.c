@@ -58,8 +58,8 @@ main(int argc, char *argv[])
 			usage(EX_OK);
 		case 'i':
 			if (!sign_id(id = optarg))
-				errx(EX_USAGE, "-i %s: an id is 1 to 64 "
-				    "letters, digits, _ and -", optarg);
+				errx(EX_USAGE, "-i: an id is 1 to 64 "
+				    "letters, digits, _ and -");
 			break;
 		case 'k':
 			if (nkey == KEYS_MAX)

@@ -167,7 +167,8 @@ judge(const struct addr_allow *a, const unsigned char *ip)
 		return 1;
 	if (within(ip, &own6))
 		return 0;
-	if ((ip[8] & ~0x02) == isatap[0] && memcmp(ip + 9, isatap + 1, 3) == 0) {
+	if ((ip[8] & ~0x02) == isatap[0] &&
+	    memcmp(ip + 9, isatap + 1, 3) == 0) {
 		mapped(v4, ip + 12);
 		if (!allowed(a, v4) && !public4(ip + 12))
 			return 0;

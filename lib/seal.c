@@ -23,8 +23,8 @@
 static int	 read_key(int, struct seal *, const char **);
 static int	 key_of(const struct buf *, struct seal *);
 static int	 private_file(int);
-static int	 encrypt(const struct seal *, const char *, const char *, size_t,
-		    unsigned char *);
+static int	 encrypt(const struct seal *, const char *, const char *,
+		    size_t, unsigned char *);
 static int	 decrypt(const struct seal *, const char *,
 		    const unsigned char *, size_t, unsigned char *);
 static int	 is_sealed(const char *);

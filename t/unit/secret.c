@@ -99,6 +99,44 @@ pairs(void)
 }
 
 static void
+ids(void)
+{
+	static const char	 long_id[] = "0123456789012345678901234567890"
+				    "123456789012345678901234567890_-A";
+
+	ok(sign_id("msg_p5jXN8AQM9LWM0D4loKWxJek") && sign_id("a") &&
+	    sign_id("-_") && sign_id(long_id),
+	    "ids of 1 to 64 letters, digits, _ and -");
+	ok(!sign_id("") && !sign_id("a b") && !sign_id("a.b") &&
+	    !sign_id("a\n") && !sign_id("\xc3\xa9") && !sign_id("a\r\nb: c"),
+	    "no others");
+	ok(strlen(long_id) == 64 && !sign_id("01234567890123456789012345678901"
+	    "234567890123456789012345678901234"), "... and no longer ones");
+}
+
+static void
+verify_only(void)
+{
+	static const char	*const secret[] = {
+		"whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", WHSK, WHPK
+	};
+	struct sign_key	*k;
+	struct buf	 b = BUF_INIT(256);
+	const char	*why;
+	int		 i;
+
+	for (i = 0; i < 3; i++) {
+		if ((k = sign_key(std, secret[i], 0, &why)) == NULL)
+			abort();
+		okf(sign_standard(k, "evt_1", 1, "x", 1, &b) == -1 &&
+		    b.len == 0, "what was read to verify does not sign, "
+		    "number %d", i);
+		sign_key_free(k);
+	}
+	buf_free(&b);
+}
+
+static void
 new_secrets(void)
 {
 	struct sign_key	*k;
@@ -262,6 +300,8 @@ main(void)
 		return 1;
 	symmetric();
 	pairs();
+	verify_only();
+	ids();
 	new_secrets();
 	base64();
 	files();

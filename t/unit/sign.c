@@ -16,8 +16,8 @@
 #define NOW	INT64_C(1614265330)
 #define BODY	"{\"test\": 2432232314}"
 #define V1	"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-#define V1A	"v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFym" \
-		"VJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
+#define V1A	"v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYX" \
+		"FymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
 #define MORE	"v1=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d4369ad25" \
 		"30f8964"
 #define OLD	"t=" AT "," MORE
@@ -114,26 +114,12 @@ making(void)
 	b.max = 100;
 	ok(sign_make(std, both, 2, ID, NOW, &m, &b) == -1,
 	    "no room is an error");
-	is(b.s, "kept", "nothing is appended on failure");
+	ok(b.len == 4 && strcmp(b.s, "kept") == 0,
+	    "nothing is appended on failure");
 	buf_free(&b);
 	sign_key_free(both[0]);
 	sign_key_free(both[1]);
 	sign_key_free(public);
-}
-
-static void
-ids(void)
-{
-	static const char	 long_id[] = "0123456789012345678901234567890"
-				    "123456789012345678901234567890_-A";
-
-	ok(sign_id(ID) && sign_id("a") && sign_id("-_") && sign_id(long_id),
-	    "ids of 1 to 64 letters, digits, _ and -");
-	ok(!sign_id("") && !sign_id("a b") && !sign_id("a.b") &&
-	    !sign_id("a\n") && !sign_id("\xc3\xa9") && !sign_id("a\r\nb: c"),
-	    "no others");
-	ok(strlen(long_id) == 64 && !sign_id("01234567890123456789012345678901"
-	    "234567890123456789012345678901234"), "... and no longer ones");
 }
 
 /* Check BODY at NOW with these headers; the reason, or NULL if good. */
@@ -190,7 +176,7 @@ signatures(void)
 	one(ID, AT, "v1", "no signature that this scheme knows", "bare tag");
 	one(ID, AT, ",", "no signature that this scheme knows", "comma");
 	one(ID, AT, "=", "no signature that this scheme knows", "equals");
-	one(ID, AT, V1 + 3, "no signature that this scheme knows", "no tag");
+	one(ID, AT, &V1[3], "no signature that this scheme knows", "no tag");
 	one(ID, AT, "V1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
 	    "no signature that this scheme knows", "tag in capitals");
 	one(ID, AT, V1A, "no signature for this kind of secret",
@@ -281,6 +267,10 @@ names(void)
 		{ { { "svix-id", ID }, { "webhook-timestamp", AT },
 		    { "webhook-signature", V1 } }, 3,
 		    "headers of two families of names are mixed", "mixed id" },
+		{ { { "webhook-id", ID }, { "svix-timestamp", AT },
+		    { "webhook-signature", V1 } }, 3,
+		    "headers of two families of names are mixed",
+		    "mixed timestamp" },
 		{ { { "webhook-timestamp", AT },
 		    { "webhook-signature", V1 } }, 2, "no id header",
 		    "no id" },
@@ -318,7 +308,7 @@ several_keys(void)
 {
 	static const struct sign_header	 h[3] = {
 		{ "webhook-id", ID }, { "webhook-timestamp", AT },
-		{ "webhook-signature", WRONG " " V1A }
+		{ "webhook-signature", V1A }
 	};
 	struct sign_message	 m = { .header = h, .nheader = 3,
 				    .body = BODY,
@@ -327,6 +317,7 @@ several_keys(void)
 		key("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", 0),
 		key(WHPK, 0), key(WHSK, 0)
 	};
+	struct sign_key		*pair = k[2];
 	const char		*why, *id;
 	size_t			 which = 9;
 	int64_t			 at;
@@ -336,10 +327,14 @@ several_keys(void)
 	ok(sign_check(std, k + 2, 1, &m, NOW, 300, NULL, &why) == 0,
 	    "a private key verifies like its public one");
 	ok(sign_check(std, k, 1, &m, NOW, 300, NULL, &why) == 1 &&
-	    why == SIGN_DIFFERENT, "another key does not");
+	    why == SIGN_OTHER_KIND, "another kind of key does not");
 	m.body_len--;
-	ok(sign_check(std, k, 3, &m, NOW, 300, NULL, &why) == 1 &&
+	ok(sign_check(std, k, 2, &m, NOW, 300, NULL, &why) == 1 &&
 	    why == SIGN_DIFFERENT, "the best reason of several keys is given");
+	k[2] = k[0];
+	ok(sign_check(std, k + 1, 2, &m, NOW, 300, NULL, &why) == 1 &&
+	    why == SIGN_DIFFERENT, "... whatever their order");
+	k[2] = pair;
 	ok(sign_check(std, k, 0, &m, NOW, 300, NULL, &why) == 1, "no key, no");
 	is(why, "no secret to check with", "... and says so");
 	ok(sign_read(std, &m, &id, &at, &why) == 0 && strcmp(id, ID) == 0 &&
@@ -436,7 +431,6 @@ main(void)
 		return 1;
 	schemes();
 	making();
-	ids();
 	signatures();
 	times();
 	names();

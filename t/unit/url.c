@@ -79,8 +79,8 @@ odd(void)
 	static const char	*const hosts[] = {
 		"http://.example.com/", "http://a..example/", "http://./",
 		"http://example.com../",
-		"http://aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"
-		"ffffffffffgggg.example/",
+		("http://aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"
+		    "ffffffffffgggg.example/"),
 	};
 	size_t			 i;
 
@@ -208,7 +208,8 @@ shown(void)
 		const char	*url, *want;
 	} t[] = {
 		{ "https://example.com/h", "https://example.com/h" },
-		{ "https://example.com/h?token=s", "https://example.com/h?..." },
+		{ "https://example.com/h?token=s",
+		    "https://example.com/h?..." },
 		{ "https://example.com?token=s", "https://example.com?..." },
 		{ "https://example.com/h#s", "https://example.com/h" },
 		{ "https://example.com/h#a?s", "https://example.com/h?..." },
