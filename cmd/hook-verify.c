@@ -29,6 +29,7 @@
 static struct sign_header	 header[HEADERS_MAX];
 static size_t			 nheader;
 
+static void	 explain(const struct hint *, const char *);
 static void	 add_headers(char *);
 static void	 add_header(const char *, const char *);
 static void	 add_cgi(void);
@@ -40,13 +41,12 @@ int
 main(int argc, char *argv[])
 {
 	struct buf			 body = BUF_INIT(BODY_MAX);
-	struct buf			 hint = BUF_INIT(1024);
 	struct hint			 v = { 0 };
 	struct sign_key			*key[KEYS_MAX];
 	const char			*path[KEYS_MAX] = { NULL }, *why;
 	int64_t				 tolerance = -2;	/* scheme's */
 	size_t				 i;
-	int				 ch, cgi = 0, quiet = 0;
+	int				 ch, bad, cgi = 0, quiet = 0;
 
 	v.now = time(NULL);
 	opterr = 0;
@@ -119,22 +119,29 @@ main(int argc, char *argv[])
 	v.message.body = body.s;
 	v.message.body_len = body.len;
 
-	if (sign_check(v.scheme, key, v.nkey, &v.message, v.now, v.tolerance,
-	    NULL, &why) != 0) {
-		if (!quiet && hint_add(&v, why, &hint) == -1)
-			warn(NULL);
-		if (!quiet)
-			warnx("%s%s", why, hint.s == NULL ? "" : hint.s);
-		return 1;
-	}
-	if (!quiet && (fwrite(body.s, 1, body.len, stdout) != body.len ||
-	    fflush(stdout) == EOF))
+	bad = sign_check(v.scheme, key, v.nkey, &v.message, v.now,
+	    v.tolerance, NULL, &why);
+	if (bad && !quiet)
+		explain(&v, why);
+	if (!bad && !quiet && (fwrite(body.s, 1, body.len, stdout) !=
+	    body.len || fflush(stdout) == EOF))
 		err(EX_TEMPFAIL, "standard output");
 
 	for (i = 0; i < v.nkey; i++)
 		sign_key_free(key[i]);
 	buf_free(&body);
-	return EX_OK;
+	return bad ? 1 : EX_OK;
+}
+
+static void
+explain(const struct hint *h, const char *why)
+{
+	struct buf	 hint = BUF_INIT(1024);
+
+	if (hint_add(h, why, &hint) == -1)
+		warn(NULL);
+	warnx("%s%s", why, hint.s == NULL ? "" : hint.s);
+	buf_free(&hint);
 }
 
 /* One header a line, in place; what hook-sign printed may be given whole. */
