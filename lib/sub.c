@@ -21,7 +21,7 @@ struct sub *
 sub_load(const struct db *db, int row, const struct seal *seal,
     const struct addr_allow *allow)
 {
-	struct buf	 shown = BUF_INIT(URL_MAX * 4);
+	struct buf	 shown = BUF_INIT(URL_MAX + 16);
 	struct sub	*s;
 	const char	*why, *t;
 
@@ -45,7 +45,8 @@ sub_load(const struct db *db, int row, const struct seal *seal,
 	s->failing_since = db_int(db, row, 15);
 	if (s->url == NULL ||
 	    (db_col(db, row, 5) != NULL && s->transform == NULL) ||
-	    url_redact(s->url, &shown) == -1) {
+	    (strlen(s->url) > URL_MAX ? buf_adds(&shown, "...") :
+	    url_redact(s->url, &shown)) == -1) {
 		buf_free(&shown);
 		sub_free(s);
 		return NULL;

@@ -169,8 +169,9 @@ scenes <<'EOT'
 name not found|http://nosuch.example/
 forbidden address|http://inside.example/
 EOT
+alone
 hook-fanout
-run alone hook-deliver
+run $inside hook-deliver
 exits 0 'the rest, where there is no network'
 
 listener 'push(@kept, $c)'

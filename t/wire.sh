@@ -8,8 +8,10 @@
 #	went NAME		its deliveries: state attempts status reason
 #	again			makes all that waits due now, and lanes free
 #	seen PATH		how many requests the sink got there
-#	alone command		runs it where there is no network but lo, with
-#				$work/hosts as /etc/hosts and nameserver 127.0.0.1
+#	alone [ADDRESS ...]	makes a place that has no network but lo, with
+#				those addresses too, $work/hosts as /etc/hosts,
+#				and 127.0.0.1 as its name server
+#	$inside command		runs it there
 #	listener PERL		a server on a free port of 127.0.0.1, in Perl: the
 #				text sees each connection as $c: $port
 #
@@ -70,16 +72,23 @@ seen() {
 
 alone() {
 	echo 'nameserver 127.0.0.1' >"$work/resolv.conf"
-	[ -e "$work/hosts" ] || echo '127.0.0.1 localhost' >"$work/hosts"
-	map=-r
-	[ "$(id -u)" != 0 ] || map=
+	map='' user=''
+	[ "$(id -u)" = 0 ] || map=-r user='-U --preserve-credentials'
 	# shellcheck disable=SC2086 # no word where there is none
-	unshare $map -mn sh -c '
-		ip link set lo up &&
-		mount --bind "$1/hosts" /etc/hosts &&
-		mount --bind "$1/resolv.conf" /etc/resolv.conf || exit 71
+	start unshare $map -mn sh -c '
+		ip link set lo up || exit
+		mount --bind "$1/hosts" /etc/hosts || exit
+		mount --bind "$1/resolv.conf" /etc/resolv.conf || exit
+		f=$1/alone
 		shift
-		exec "$@"' sh "$work" "$@"
+		for a; do
+			ip addr add "$a" dev lo || exit
+		done
+		: >"$f"
+		exec sleep 600' sh "$work" "$@"
+	inside="nsenter -t $pid $user -m -n"
+	wait_for 5 '[ -e "$work/alone" ] || ! kill -0 $pid 2>/dev/null'
+	[ -e "$work/alone" ] || { cat "$log" >&2; exit 1; }
 }
 
 listener() {
