@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ options(struct worker *w, int argc, char *argv[])
 	while ((ch = getopt(argc, argv, "Vd:fg:hi:j:l:nv")) != -1)
 		switch (ch) {
 		case 'V':
-			puts(VERSION);
+			puts("hook-deliver " VERSION);
 			exit(EX_OK);
 		case 'd':
 			w->store.conninfo = optarg;
@@ -171,9 +172,7 @@ set_up(struct worker *w)
 	w->sender = send_open(w->store.slots, &w->store.allow, proxy, ca,
 	    &why);
 	if (w->sender == NULL)
-		errx(ca == NULL ? EX_TEMPFAIL : EX_USAGE, "%s%s%s",
-		    ca == NULL ? "" : "HOOK_CA_FILE: ", ca == NULL ? "" : "",
-		    why);
+		errx(errno == EINVAL ? EX_USAGE : EX_TEMPFAIL, "%s", why);
 	if (store_init(&w->store, &why) == -1)
 		errx(EX_USAGE, "HOOK_KEY_FILE: %s", why);
 	follow_signals();

@@ -28,6 +28,7 @@ struct sender {
 static int64_t	 monotonic_ms(void);
 static curl_socket_t on_open(void *, curlsocktype, struct curl_sockaddr *);
 static CURLcode	 on_tls(CURL *, void *, void *);
+static int	 is_proxy(const char *);
 static int	 prepare(struct sender *, struct xfer *);
 static void	 release(struct sender *, struct xfer *);
 static int	 resend(struct sender *, struct xfer *);
@@ -40,6 +41,7 @@ send_open(size_t max, const struct addr_allow *allow, const char *proxy,
 	size_t		 i;
 
 	*why = "out of memory";
+	errno = ENOMEM;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
 	    (s = calloc(1, sizeof(*s))) == NULL)
 		return NULL;
@@ -49,9 +51,13 @@ send_open(size_t max, const struct addr_allow *allow, const char *proxy,
 	    (s->xfer = calloc(max, sizeof(*s->xfer))) == NULL ||
 	    (proxy != NULL && (s->proxy = strdup(proxy)) == NULL))
 		goto fail;
+	if (proxy != NULL && !is_proxy(proxy)) {
+		*why = "HOOK_PROXY: not of the form http://host:port";
+		goto bad;
+	}
 	if (ca_file != NULL && (s->ca = ca_read(ca_file)) == NULL) {
-		*why = "no certificate can be read from it";
-		goto fail;
+		*why = "HOOK_CA_FILE: not a file of certificates";
+		goto bad;
 	}
 	curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)max);
 	curl_multi_setopt(s->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
@@ -61,9 +67,31 @@ send_open(size_t max, const struct addr_allow *allow, const char *proxy,
 		s->free = &s->xfer[i];
 	}
 	return s;
+bad:
+	send_close(s);
+	errno = EINVAL;
+	return NULL;
 fail:
 	send_close(s);
+	errno = ENOMEM;
 	return NULL;
+}
+
+static int
+is_proxy(const char *url)
+{
+	CURLU	*u = curl_url();
+	char	*scheme = NULL, *path = NULL;
+	int	 ok;
+
+	ok = u != NULL && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+	    curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+	    curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK &&
+	    strncmp(scheme, "http", 4) == 0 && strcmp(path, "/") == 0;
+	curl_free(scheme);
+	curl_free(path);
+	curl_url_cleanup(u);
+	return ok;
 }
 
 void

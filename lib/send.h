@@ -53,7 +53,7 @@ struct answer {
 
 /*
  * max requests at once; proxy and ca_file may be NULL.  NULL with *why on
- * failure.
+ * failure, errno being EINVAL if it is one of these two that is no good.
  */
 struct sender *send_open(size_t max, const struct addr_allow *,
 	    const char *proxy, const char *ca_file, const char **why);
