@@ -38,9 +38,10 @@ static int	 add_literal(struct buf *, const char *, size_t);
 static void	 check(void);
 static _Noreturn void	 give_up(struct db *);
 static void	 parse(int, char *[]);
-static int	 print_sql(const struct buf *);
+static void	 print_sql(const struct buf *);
 static void	 read_payload(struct buf *);
-static void	 store(struct db *, struct events *, const struct buf *);
+static int	 store(const struct buf *);
+static void	 store_one(struct db *, struct events *, const struct buf *);
 static _Noreturn void	 usage(int);
 static int	 wait_for(struct db *, struct events *);
 
@@ -48,8 +49,6 @@ int
 main(int argc, char *argv[])
 {
 	struct buf	 payload = BUF_INIT(0);
-	struct events	 ev = EVENTS_INIT;
-	struct db	 db = DB_INIT;
 	int		 rc = EX_OK;
 
 	parse(argc, argv);
@@ -59,30 +58,9 @@ main(int argc, char *argv[])
 	if (!lines)
 		read_payload(&payload);
 	if (as_sql)
-		return print_sql(&payload);
-
-	if (db_open(&db, conninfo, getprogname()) == -1 ||
-	    db_exec(&db, "begin") == -1)
-		give_up(&db);
-	store(&db, &ev, &payload);
-	if (dry_run) {
-		db_close(&db);
-		return EX_OK;
-	}
-	if (db_exec(&db, "commit") == -1)
-		errx(db_exitcode(&db), "commit: %s%s", db_error(&db),
-		    db_exitcode(&db) == EX_TEMPFAIL ?
-		    ": stored or not, only the same -k again is safe" : "");
-
-	/* From here on it is stored: what fails no longer matters. */
-	if (wait_ms == -1 && ev.n > 0)
-		fputs(ev.ids.s, stdout);
-	if (fflush(stdout) == EOF)
-		warn("standard output");
-	if (wait_ms != -1)
-		rc = wait_for(&db, &ev);
-	db_close(&db);
-	events_free(&ev);
+		print_sql(&payload);
+	else
+		rc = store(&payload);
 	buf_free(&payload);
 	return rc;
 }
@@ -187,18 +165,47 @@ read_payload(struct buf *payload)
 		errx(EX_DATAERR, "standard input: %s", why);
 }
 
-/* Store what there is, in the transaction that is open; or exit. */
+/* Store what there is, and print the ids; or wait, and print more. */
+static int
+store(const struct buf *payload)
+{
+	struct events	 ev = EVENTS_INIT;
+	struct db	 db = DB_INIT;
+	int		 rc = EX_OK;
+
+	if (db_open(&db, conninfo, getprogname()) == -1 ||
+	    db_exec(&db, "begin") == -1)
+		give_up(&db);
+	if (!lines)
+		store_one(&db, &ev, payload);
+	else if (events_store(&ev, &db, STDIN_FILENO, "standard input",
+	    payload->max) == -1)
+		errx(ev.code, "%s", ev.why);
+	if (dry_run)
+		goto out;
+	if (db_exec(&db, "commit") == -1)
+		errx(db_exitcode(&db), "commit: %s%s", db_error(&db),
+		    db_exitcode(&db) == EX_TEMPFAIL ?
+		    ": stored or not, only the same -k again is safe" : "");
+
+	/* From here on it is stored: what fails no longer matters. */
+	if (wait_ms == -1 && ev.n > 0)
+		fputs(ev.ids.s, stdout);
+	if (fflush(stdout) == EOF)
+		warn("standard output");
+	if (wait_ms != -1)
+		rc = wait_for(&db, &ev);
+out:
+	db_close(&db);
+	events_free(&ev);
+	return rc;
+}
+
 static void
-store(struct db *db, struct events *ev, const struct buf *payload)
+store_one(struct db *db, struct events *ev, const struct buf *payload)
 {
 	const char	*tenant = field[EVENT_TENANT];
 
-	if (lines) {
-		if (events_store(ev, db, STDIN_FILENO, "standard input",
-		    payload->max) == -1)
-			errx(ev->code, "%s", ev->why);
-		return;
-	}
 	if (db_run(db, &stmt_enqueue, DB_ARGS(field[EVENT_TYPE], payload->s,
 	    field[EVENT_AGGREGATE], field[EVENT_VERSION],
 	    tenant == NULL ? "" : tenant, field[EVENT_KEY],
@@ -249,7 +256,7 @@ wait_for(struct db *db, struct events *ev)
  * A statement for psql.  It is plain ASCII with escapes, so it means the same
  * under any client encoding and with standard_conforming_strings on or off.
  */
-static int
+static void
 print_sql(const struct buf *payload)
 {
 	static const char *const name[EVENT_FIELDS] = {
@@ -280,7 +287,6 @@ print_sql(const struct buf *payload)
 	    fflush(stdout) == EOF)
 		err(EX_TEMPFAIL, "standard output");
 	buf_free(&out);
-	return EX_OK;
 }
 
 /* Append valid UTF-8 as E'...'. */
