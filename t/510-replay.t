@@ -164,7 +164,9 @@ pending|3' '... what may not be replayed stays as it is'
 sql "update webhook_subscriptions set state = 'active' where id = $bad"
 deliver
 n=$(sql "select count(*) from webhook_deliveries")
-run hook-replay --force --state delivered,discarded -s "$good"
+start hook-deliver -f
+run timeout 30 hook-replay --force --state delivered,discarded -s "$good" -r 20
+stop
 is "$rc $(jq -c '[.done, .total, .made]' "$work/out")" '0 [10,10,10]' \
     'a job sends again what was there when it began'
 is "$(sql "select count(*) from webhook_deliveries")" $((n + 10)) \
