@@ -82,11 +82,11 @@ header_check(const char *name, const char *value, const char **why)
 	if (value[strspn(value, " \t")] == '\0')
 		return refuse(why, "header value is empty");
 	for (p = value; *p != '\0'; p++)
-		if (*p != '\t' && opt_control(p, 1))
+		if (opt_control(p, 1))
 			return refuse(why,
 			    "control character in header value");
-	if (!opt_utf8(value, vlen))
-		return refuse(why, "header value is not UTF-8");
+		else if ((unsigned char)*p >= 0x80)
+			return refuse(why, "header value is not ASCII");
 	return 0;
 }
 

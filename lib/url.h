@@ -38,8 +38,8 @@ int	 url_redact(const char *url, struct buf *out);
  * ours (webhook-*, x-webhook-id, x-webhook-signature, content-type,
  * content-length, host, user-agent, transfer-encoding, connection, expect,
  * te, trailer, upgrade, accept-encoding, proxy-*, keep-alive), and a value
- * that is not blank, without CR, LF, NUL or other control characters but
- * tab, valid UTF-8.
+ * of printable ASCII that is not blank: receivers disagree on the encoding of
+ * anything else, and a tab may be folded (RFC 9110 5.5).
  */
 int	 header_check(const char *name, const char *value, const char **why);
 
