@@ -88,6 +88,54 @@ cannot receiver select * from webhook_outbox
 cannot receiver select secret from webhook_secrets
 EOT
 
+# With its role and no other right each tool does its work.
+sql "truncate webhook_outbox; delete from webhook_subscriptions"
+for r in producer worker operator viewer; do
+	sql "create role a_$r login in role webhook_$r"
+done
+sink <<-'EOT'
+	/refuse * status 400
+EOT
+as() {	# ROLE command...
+	role=$1
+	shift
+	PGUSER=a_$role run "$@"
+	is "$rc $(cat "$work/err")" '0 ' "$role may run: $*"
+}
+as operator hook-sub add -e 'a.*' -H 'x-own: 1' -f '$.n ? (@ > 0)' "$sink/take"
+as operator hook-sub add -e 'a.*' "$sink/refuse"
+sub=$(jq -r .id "$work/out")
+printf '{"n":1}' >"$work/payload"
+as producer hook-enqueue -t a.b -k once <"$work/payload"
+as worker hook-fanout
+as worker hook-deliver
+is "$(sql "select string_agg(state, ' ' order by state)
+    from webhook_deliveries")" 'delivered failed' '... and it was sent'
+as viewer hook-dlq list
+dead=$(jq -r .id "$work/out")
+as viewer hook-dlq show "$dead"
+as viewer hook-dlq count
+as viewer hook-sub list
+as operator hook-sub show "$sub"
+as operator hook-sub set -c 3 "$sub"
+as operator hook-sub rotate "$sub"
+as operator hook-sub pause "$sub"
+as operator hook-sub resume "$sub"
+as operator hook-dlq retry "$dead"
+as worker hook-deliver
+as operator hook-replay "$dead"
+as worker hook-deliver
+as operator hook-dlq drop "$dead"
+as operator hook-replay --force -s "$((sub - 1))"
+as operator hook-replay --fanout --force -t a.b
+PGUSER=a_worker start hook-deliver -f
+as operator hook-sub test "$((sub - 1))"
+stop
+is "$rc" 0 '... while hook-deliver follows as a worker'
+as operator hook-sub rm "$sub"
+is "$(sql 'select count(*) > 5 from webhook_attempts')" t \
+    '... and all of it was really done'
+
 # What nobody was granted, nobody has.
 sql 'create role nobody_special'
 is "$(sql "select string_agg(c.relname, ' ') from pg_class c
