@@ -39,8 +39,10 @@ static void	 check(void);
 static _Noreturn void	 give_up(struct db *);
 static void	 parse(int, char *[]);
 static void	 print_sql(const struct buf *);
+static void	 progress(size_t);
 static void	 read_payload(struct buf *);
 static int	 store(const struct buf *);
+static void	 store_lines(struct db *, struct events *, size_t);
 static void	 store_one(struct db *, struct events *, const struct buf *);
 static _Noreturn void	 usage(int);
 static int	 wait_for(struct db *, struct events *);
@@ -176,11 +178,10 @@ store(const struct buf *payload)
 	if (db_open(&db, conninfo, getprogname()) == -1 ||
 	    db_exec(&db, "begin") == -1)
 		give_up(&db);
-	if (!lines)
+	if (lines)
+		store_lines(&db, &ev, payload->max);
+	else
 		store_one(&db, &ev, payload);
-	else if (events_store(&ev, &db, STDIN_FILENO, "standard input",
-	    payload->max) == -1)
-		errx(ev.code, "%s", ev.why);
 	if (dry_run)
 		goto out;
 	if (db_exec(&db, "commit") == -1)
@@ -199,6 +200,26 @@ out:
 	db_close(&db);
 	events_free(&ev);
 	return rc;
+}
+
+static void
+store_lines(struct db *db, struct events *ev, size_t max_payload)
+{
+	int	 rc;
+
+	if (isatty(STDERR_FILENO))
+		ev->progress = progress;
+	rc = events_store(ev, db, STDIN_FILENO, "standard input", max_payload);
+	if (ev->progress != NULL && ev->n > 0)
+		fputc('\n', stderr);
+	if (rc == -1)
+		errx(ev->code, "%s", ev->why);
+}
+
+static void
+progress(size_t n)
+{
+	fprintf(stderr, "\r%zu events, not yet committed", n);
 }
 
 static void

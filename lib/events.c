@@ -268,6 +268,8 @@ flush(struct batch *b)
 	buf_reset(&b->text);
 	b->first += b->n;
 	b->n = 0;
+	if (b->ev->progress != NULL)
+		b->ev->progress(b->ev->n);
 	return 0;
 }
 

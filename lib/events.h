@@ -32,11 +32,12 @@ const char *event_payload_bad(const char *, size_t len);
 struct events {
 	struct buf	 ids;		/* of what was stored, one a line */
 	size_t		 n;
+	void		(*progress)(size_t);	/* told n now and then */
 	int		 code;
 	char		 why[600];
 };
 
-#define EVENTS_INIT	{ BUF_INIT((size_t)1 << 30), 0, 0, "" }
+#define EVENTS_INIT	{ BUF_INIT((size_t)1 << 30), 0, NULL, 0, "" }
 
 /*
  * Store the lines of fd, called source in messages, in the transaction that
