@@ -214,12 +214,19 @@ phase(const struct xfer *x, CURLcode res)
 	return RESOLVE;
 }
 
-/* libcurl's own words say more than its code's. */
+/* libcurl's own words say more than its code's; OpenSSL's, at their end. */
 static void
 say_curl(struct xfer *x, enum phase where, CURLcode res)
 {
-	say(x, phase_name[where], x->curl_why[0] != '\0' ? x->curl_why :
-	    curl_easy_strerror(res));
+	const char	*why = x->curl_why, *end;
+
+	if (*why == '\0')
+		why = curl_easy_strerror(res);
+	if (where == TLS && strstr(why, "SSL_ERROR_SYSCALL") != NULL)
+		why = "connection closed in the handshake";
+	else if ((end = strstr(why, "SSL routines:")) != NULL)
+		why = strrchr(end, ':') + 1;
+	say(x, phase_name[where], why);
 }
 
 static void
