@@ -14,7 +14,8 @@
 
 #define CLAIM_MAX	100	/* lanes at a time */
 #define CLAIM_PAUSE_MS	2
-#define CLAIM_SHARE	20	/* claiming costs at most 1/20 of the time */
+#define CLAIM_SHARE	20	/* claiming costs at most 1/20 of the time, */
+#define CLAIM_MAX_MS	200	/* but new lanes don't wait for longer */
 #define TICK_MS		1000
 #define SLICE_MS	2000	/* before a lane is given to somebody hungry */
 #define MARGIN		8	/* 1/8 of the lease is left for clocks */
@@ -224,7 +225,7 @@ job_claimed(struct store *s, int64_t now_ms)
 {
 	struct lane	*l;
 	int		 i, known, n = db_rows(&s->db);
-	int64_t		 hold_ms, cost_ms = now_ms - s->sent_ms;
+	int64_t		 hold_ms, pause_ms, cost_ms = now_ms - s->sent_ms;
 
 	for (i = 0; i < n; i++) {
 		l = job_lane(s, db_int(&s->db, i, 0));
@@ -251,8 +252,10 @@ job_claimed(struct store *s, int64_t now_ms)
 	}
 	s->hungry = n == 0;
 	s->ask_next = n == 0;
-	s->claim_floor_ms = now_ms + (cost_ms > CLAIM_PAUSE_MS ?
-	    cost_ms * CLAIM_SHARE : CLAIM_PAUSE_MS);
+	pause_ms = cost_ms * CLAIM_SHARE;
+	s->claim_floor_ms = now_ms + (pause_ms < CLAIM_PAUSE_MS ?
+	    CLAIM_PAUSE_MS : pause_ms > CLAIM_MAX_MS ? CLAIM_MAX_MS :
+	    pause_ms);
 	s->claim_ms = n > 0 ? s->claim_floor_ms : now_ms + s->poll_ms;
 	s->next_ms = now_ms;
 	if (n > 0)

@@ -19,6 +19,7 @@ lane_init(struct lane *l, int64_t id, int64_t fence, int64_t now_ms)
 	l->id = id;
 	l->fence = fence;
 	l->since_ms = l->tokens_ms = now_ms;
+	l->used_ms = INT64_MIN / 2;	/* new: all of the credit */
 	l->after_at = LANE_AFTER_AT_NONE;
 }
 
@@ -154,12 +155,18 @@ void
 lane_outcome(struct lane *l, struct delivery *d, enum retry_class class,
     int sent, int64_t after_ms, int64_t now_ms, double dice)
 {
+	int64_t	 took_ms;
+
 	d->place = DONE;
 	d->ended_ms = now_ms;
 	l->out--;
 	l->done++;
-	if (d->started_ms != 0)
-		l->used_ms += now_ms - d->started_ms + 1;
+	if (d->started_ms != 0) {
+		took_ms = now_ms - d->started_ms + 1;
+		l->used_ms += took_ms;
+		l->cost_ms = (took_ms + (l->cost_ms > 0 ? l->cost_ms :
+		    took_ms) + 1) / 2;
+	}
 	if (!sent)
 		return;
 	switch (class) {

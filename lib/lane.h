@@ -32,7 +32,8 @@ struct lane {
 	size_t		 queued, out, done;
 	int64_t		 lease_ms;	/* nothing is started after this */
 	int64_t		 since_ms;	/* claimed */
-	int64_t		 used_ms;	/* slot time: see turn.h */
+	int64_t		 used_ms, cost_ms;	/* slot time: see turn.h */
+	int		 idle;		/* had nothing to send */
 	/* paging */
 	int64_t		 after_at;	/* microseconds since 2000-01-01 */
 	int64_t		 after_id;	/* or order key */

@@ -1,11 +1,13 @@
 /*
  * turn.h - whose turn is it?  A program's slots are shared by the time they
  * are held, not by the number of requests: among the lanes that may send now,
- * those go first that held slots for the shortest time.  So an endpoint that
+ * those go first that will have held slots for the shortest time.  A lane that had
+ * nothing to send has a little credit, and no more.  So an endpoint that
  * answers at once gets the next slot that comes free, however many others
  * hold theirs until a timeout.
  *
- * Lanes whose last attempt failed hold half of the slots at most.
+ * Lanes whose last attempt failed hold half of the slots at most; with those
+ * that had no answer yet since they were claimed, three quarters.
  *
  * Pure, like lane.h; times are CLOCK_MONOTONIC milliseconds.
  */
@@ -18,10 +20,10 @@
 #include "lane.h"
 
 struct turn {
-	int64_t	 floor_ms;	/* the least use so far of a lane that waits */
-	int64_t	 least_ms;	/* now */
-	size_t	 failing;	/* slots that failing lanes hold */
-	size_t	 failing_max;
+	int64_t	 floor_ms;	/* the least use of a lane that has waited */
+	int64_t	 least_ms;	/* of one that waits now, after its request */
+	size_t	 failing, unsure;	/* slots that such lanes hold */
+	size_t	 failing_max, unsure_max;
 };
 
 /*
