@@ -180,7 +180,7 @@ listener '
 	my ($q, $up, $n) = ("");
 	return if fork;
 	exit if !sysread($c, $q, 65536);
-	open(my $o, ">>", "'"$work"'/proxy.in"); print $o $q; close $o;
+	open(my $o, ">>", "'"$work"'/proxy.in"); print $o "$q\n"; close $o;
 	if ($q !~ m,^CONNECT \S+:(\d+) ,) {
 		$n = $q =~ /(\r\n\r\n.*)/s ? length($1) - 4 : 0;
 		$n = 0 if $q !~ /^content-length: (\d+)/im;
