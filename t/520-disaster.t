@@ -157,12 +157,14 @@ run hook-replay --fanout -s "$late" -t '*'
 is "$rc $(jq .made "$work/out")" '0 0' 'a disabled subscription gets nothing'
 run hook-replay --fanout -s 999 -t '*'
 is "$rc $(jq .made "$work/out")" '0 0' '... nor does an unknown one'
-hook-enqueue -t a.b <"$top/t/payloads/odd.json" >"$work/new" 2>/dev/null ||
-    echo '{}' | hook-enqueue -t a.b >"$work/new"
+wait=$(sed -n 2p "$work/ids")
+sql "delete from webhook_deliveries where event_id = '$wait';
+    update webhook_outbox set fanned_out_at = null, fanned_out_to = null
+    where event_id = '$wait'"
 run hook-replay --fanout --since "$since"
 is "$rc $(sql "select count(*) from webhook_deliveries
-    where event_id = '$(cat "$work/new")'")" '0 0' \
-    'what waits for hook-fanout is left to it'
+    where event_id = '$wait'")" '0 0' \
+    'an event that waits for hook-fanout is left to it'
 hook-fanout
 is "$(sql "select string_agg(distinct event_id, ' ') from webhook_deliveries d
     where exists (select from webhook_deliveries e
@@ -213,5 +215,31 @@ is "$(sql "select sum(made) from webhook_jobs where id in ($job, $job + 1)")" \
 deliveries | cut -d '|' -f 1,5-6 >"$work/after"
 cmp -s "$work/before" "$work/after"
 check '... the same as at first'
+
+# Another replay is just about to commit what this one would make.
+sql "create table lost as select * from webhook_deliveries
+    where subscription_id = (select min(subscription_id)
+	from webhook_deliveries) order by id limit 20;
+    delete from webhook_deliveries where id in (select id from lost)"
+mkfifo "$work/other"
+psql -X -q <"$work/other" >/dev/null &
+other=$!
+exec 9>"$work/other"
+echo "begin; select pg_advisory_xact_lock(hashtextextended(
+    'hookutils replay ' || current_schema(), 0));
+    insert into webhook_deliveries select * from lost;" >&9
+wait_for 10 '[ "$(sql "select count(*) from pg_stat_activity
+    where state = '"'idle in transaction' and datname = '$db'"'")" = 1 ]'
+start hook-replay --fanout -t '*'
+wait_for 10 '[ "$(sql "select count(*) from pg_locks
+    where locktype = '"'advisory' and not granted and database = (select oid
+    from pg_database where datname = '$db')"'")" = 1 ]' \
+    'a replay waits for another one to commit'
+echo 'commit;' >&9
+exec 9>&-
+wait "$other"
+rc=0
+wait "$pid" || rc=$?
+is "$rc $(doubles) $(jq .made "$out")" '0 0 0' '... and sees what that made'
 
 done_testing
