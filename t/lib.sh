@@ -29,6 +29,10 @@ set -u
 top=$(cd "${0%/*}/.." && pwd)
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$top/$BUILD ;; esac
+# Debian's psql is a Perl script that looks for one of these.
+for d in /usr/lib/postgresql/*/bin; do
+	[ ! -x "$d/psql" ] || PATH=$d:$PATH
+done
 PATH=$BUILD:$top/scripts:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/hook-${0##*/}.XXXXXX") || exit
 chmod 711 "$work"
