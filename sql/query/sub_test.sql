@@ -29,6 +29,13 @@ with sub as materialized (
 	    case when sub.ordered then hashtextextended(e.event_id, 0) end,
 	    octet_length($2::text)
 	from event e, sub
+	returning event_type
+), counted as (
+	insert into webhook_counters (name, label, shard, value)
+	select 'deliveries_created', event_type, pg_backend_pid() % 16, 1
+	from made
+	on conflict (name, label, outcome, shard)
+	do update set value = webhook_counters.value + excluded.value
 ), lowered as (
 	update webhook_lanes l
 	set next_due_at = least(l.next_due_at - interval '1 us',
