@@ -170,6 +170,7 @@ make_db() {
 	PGOPTIONS='-c client_min_messages=warning' \
 	    sql "create database $db template template0" || exit
 	own_db=$db
+	own_server="host=$PGHOST port=$PGPORT user=$PGUSER dbname=postgres"
 	export PGDATABASE=$db
 	hook-migrate >"$work/migrate.log" 2>&1 ||
 	    { cat "$work/migrate.log" >&2; exit 1; }
@@ -195,7 +196,8 @@ clean_up() {
 	if [ -n "$own_cluster" ]; then
 		pg-tmp remove "$own_cluster"
 	elif [ -n "$own_db" ]; then
-		PGDATABASE=postgres sql "drop database $own_db with (force)"
+		PGOPTIONS='' psql -X -q -d "$own_server" \
+		    -c "drop database $own_db with (force)"
 	fi
 	if [ "${KEEP-}" = 1 ]; then
 		echo "# kept: $work"
