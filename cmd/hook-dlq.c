@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "db.h"
+#include "hide.h"
 #include "ids.h"
 #include "opt.h"
 #include "out.h"
@@ -122,7 +123,7 @@ options(struct args *a, int argc, char *argv[])
 			a->crit = number(ch, optarg);
 			break;
 		case 'd':
-			a->conninfo = optarg;
+			a->conninfo = hide_arg(optarg);
 			break;
 		case 'h':
 			usage(EX_OK);
@@ -200,6 +201,9 @@ list(struct args *a, struct db *db)
 		usage(EX_USAGE);
 	snprintf(page, sizeof(page), "%d", PAGE);
 	open_db(a, db);
+	/* Else each page might sort all that is left. */
+	if (db_exec(db, "set enable_sort = off") == -1)
+		fail(db);
 	do {
 		n = db_run(db, &stmt_dlq_list, DB_ARGS(at, id, page,
 		    s->subscription, s->tenant, s->type, s->prefix,

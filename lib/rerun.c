@@ -158,6 +158,8 @@ rerun_step(struct rerun *j, struct db *db, int64_t limit)
 /*
  * What is there is looked up first, by a statement of its own: whether it may
  * be replayed is judged when it is, and the cursor holds the rest together.
+ * Without sorts it is found in the order of an index, so that all looks
+ * together are one walk; what may be sorted is looked at by each.
  */
 static int
 step_deliveries(struct rerun *j, struct db *db, const char *most)
@@ -166,7 +168,8 @@ step_deliveries(struct rerun *j, struct db *db, const char *most)
 	int	  rc = -1;
 
 	number(from, j->cursor);
-	if (db_run(db, &stmt_replay_pick, DB_ARGS(p[RERUN_STATES],
+	if (db_exec(db, "set enable_sort = off") == -1 ||
+	    db_run(db, &stmt_replay_pick, DB_ARGS(p[RERUN_STATES],
 	    p[RERUN_EVENT], p[RERUN_SUBSCRIPTION], p[RERUN_TENANT],
 	    p[RERUN_TYPE], p[RERUN_PREFIX], p[RERUN_SINCE], p[RERUN_UNTIL],
 	    from, p[RERUN_LAST], most)) == -1)
@@ -178,10 +181,13 @@ step_deliveries(struct rerun *j, struct db *db, const char *most)
 	j->step_seen = db_int(db, 0, 1);
 	j->cursor = db_int(db, 0, 2);
 	number(to, j->cursor);
+	if (db_exec(db, "set enable_sort = on") == -1)
+		goto out;
 	j->step_made = redo_run(db, &stmt_replay_apply, DB_ARGS(ids,
 	    p[RERUN_FORCE], NULL, NULL, NULL, j->id, from, to));
 	if (j->step_made != -1)
 		rc = progress(j, db);
+out:
 	free(ids);
 	return rc;
 }

@@ -43,7 +43,8 @@ run hook-replay "$id" "$dead" 999999
 exits 1 'a delivered one is refused'
 is "$(jq -c '[.id, .state, .replay_of]' "$work/out")" \
     "[$dead,\"pending\",null]" '... a dead one is put back, the same row'
-is "$(cat "$work/err")" "hook-replay: delivery $id: delivered: --force sends it again
+is "$(cat "$work/err")" \
+    "hook-replay: delivery $id: delivered: --force sends it again
 hook-replay: delivery 999999: no such delivery" '... each with its reason'
 run hook-replay --force "$dead"
 is "$rc $(cat "$work/err")" \
@@ -70,7 +71,8 @@ is "$(sql "select attempts, round_start, give_up_at - created_at,
     '0|0|3 days|t' '... with attempts and deadline of its own'
 is "$(sql "select actor, tool, action, object, reason, detail
     from webhook_audit order by id desc limit 1")" \
-    "carol|hook-replay|replay|delivery $id|they lost it|{\"new_delivery\": $new}" \
+    "carol|hook-replay|replay|delivery $id|they lost it|$(echo \
+    "{\"new_delivery\": $new}")" \
     '... and an audit row'
 deliver
 is "$(sql "select state from webhook_deliveries where id in ($id, $new)
@@ -101,7 +103,8 @@ is "$rc $(grep -c 'already waiting' "$work/err")" '1 4' \
 sql "update webhook_deliveries set state = 'discarded', discarded = 'x',
     finished_at = now() where id = $new"
 run hook-replay "$new"
-is "$rc $(cat "$work/err")" "1 hook-replay: delivery $new: discarded: --force sends it again" \
+is "$rc $(cat "$work/err")" \
+    "1 hook-replay: delivery $new: discarded: --force sends it again" \
     'a discarded one needs force'
 run hook-replay --force "$new"
 is "$rc $(field replay_of)" "0 $new" '... and goes with it'
@@ -139,7 +142,7 @@ done <<EOT
 --state failed,expired|state in ('failed', 'expired')
 --since $day2 --until now|state in ('failed', 'expired')
 --until $day2|false
--s $good --force --state delivered|subscription_id = $good and state = 'delivered'
+-s $good --force --state discarded|state = 'discarded'
 -s $good --force --state delivered,discarded,failed|subscription_id = $good
 EOT
 is "$(hook-replay -n -t '*' --since "$day" | jq .deliveries)" "$(sql "select
@@ -206,7 +209,8 @@ begin_job() {	# option...
 
 begin_job -s "$busy" -r 4000
 run hook-replay --resume "$job"
-is "$rc $(cat "$work/err")" "75 hook-replay: job $job: another hook-replay is on it" \
+is "$rc $(cat "$work/err")" \
+    "75 hook-replay: job $job: another hook-replay is on it" \
     'a second process on the same job is kept out'
 stop "$pid" KILL
 now=$(made)
@@ -267,7 +271,8 @@ again_dead 60
 before=0
 begin_job -s "$busy" -r 20
 stop
-is "$rc $(cat "$log")" "75 hook-replay: stopped; hook-replay --resume $job goes on" \
+is "$rc $(cat "$log")" \
+    "75 hook-replay: stopped; hook-replay --resume $job goes on" \
     'told to stop, it says how to go on'
 run hook-replay --resume "$job" -r 1000
 is "$rc $(jq -c '[.state, .made, .rate_per_second]' "$work/out")" \
