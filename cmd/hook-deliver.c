@@ -26,6 +26,7 @@
 #include "config.h"
 #include "db_async.h"
 #include "follow.h"
+#include "hide.h"
 #include "log.h"
 #include "opt.h"
 #include "send.h"
@@ -105,7 +106,7 @@ options(struct worker *w, int argc, char *argv[])
 			puts("hook-deliver " VERSION);
 			exit(EX_OK);
 		case 'd':
-			w->store.conninfo = optarg;
+			w->store.conninfo = hide_arg(optarg);
 			break;
 		case 'f':
 			w->store.follow = 1;

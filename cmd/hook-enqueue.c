@@ -19,6 +19,7 @@
 #include "config.h"
 #include "db.h"
 #include "events.h"
+#include "hide.h"
 #include "opt.h"
 #include "out.h"
 #include "stmt.h"
@@ -90,7 +91,7 @@ parse(int argc, char *argv[])
 			field[EVENT_AGGREGATE] = optarg;
 			break;
 		case 'd':
-			conninfo = optarg;
+			conninfo = hide_arg(optarg);
 			break;
 		case 'h':
 			usage(EX_OK);

@@ -23,6 +23,7 @@
 #include "db.h"
 #include "db_async.h"
 #include "follow.h"
+#include "hide.h"
 #include "log.h"
 #include "opt.h"
 #include "stmt.h"
@@ -83,7 +84,7 @@ main(int argc, char *argv[])
 				errx(EX_USAGE, "-b %s: %s", optarg, why);
 			break;
 		case 'd':
-			conninfo = optarg;
+			conninfo = hide_arg(optarg);
 			break;
 		case 'f':
 			follow = 1;

@@ -20,6 +20,7 @@
 #include "config.h"
 #include "db.h"
 #include "follow.h"
+#include "hide.h"
 #include "ids.h"
 #include "rerun.h"
 #include "opt.h"
@@ -136,7 +137,7 @@ options(struct args *a, int argc, char *argv[])
 			puts(VERSION);
 			exit(EX_OK);
 		case 'd':
-			a->conninfo = optarg;
+			a->conninfo = hide_arg(optarg);
 			break;
 		case 'h':
 			usage(EX_OK);

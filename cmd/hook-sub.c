@@ -17,6 +17,7 @@
 #include "await.h"
 #include "config.h"
 #include "db.h"
+#include "hide.h"
 #include "ids.h"
 #include "opt.h"
 #include "out.h"
@@ -183,7 +184,7 @@ option(int ch)
 		puts(VERSION);
 		exit(EX_OK);
 	case 'd':
-		conninfo = optarg;
+		conninfo = hide_arg(optarg);
 		break;
 	case 'g':
 		if (opt_duration(optarg, 0, GRACE_MAX_MS, &grace_ms,
