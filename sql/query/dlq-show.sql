@@ -18,7 +18,8 @@ select row_to_json(r) from (
 	    case when s.id is not null then (select row_to_json(x) from (
 		select s.id, s.name, s.state, s.state_reason,
 		    to_char(s.failing_since, t.form) as failing_since,
-		    regexp_replace(s.url, '\?.*', '?...') as url) x)
+		    regexp_replace(regexp_replace(s.url, '[?#].*$', '?...'),
+			'//[^/]*@', '//...@') as url) x)
 		end as subscription,
 	    (select coalesce(json_agg(x order by x.at, x.attempt), '[]') from (
 		select a.attempt, to_char(a.at, t.form) as at, a.url, a.status,
