@@ -10,8 +10,9 @@
 --   $8  bigint    its new cursor
 -- Rows: what waits now.  Others may not be replayed: replay-judge says why.
 --
--- Lanes are locked before rows and in id order, like everywhere, so that of
--- two at once one waits.  It then fails with SQLSTATE 40001, since the rows
+-- Lanes are locked before rows and in id order, like everywhere, and whether
+-- one is free is told by its locked row (see lane_earliest.sql).  Of two at
+-- once one waits.  It then fails with SQLSTATE 40001, since the rows
 -- went to another partition: run again, it does not find them any more.
 -- next_due_at is changed by the rule in lane_earliest.sql.
 -- "offset 0" holds the planner to one look by index for each delivery.
@@ -21,8 +22,7 @@ with job as materialized (
 	for update
 ), asked as materialized (
 	select d.*, s.deadline_ms, s.state as sub_state,
-	    case when s.ordered then hashtextextended(
-		coalesce(o.aggregate_id, d.event_id), 0) end as key
+	    hashtextextended(coalesce(o.aggregate_id, d.event_id), 0) as key
 	from webhook_deliveries d
 	join webhook_subscriptions s on s.id = d.subscription_id
 	    and s.state <> 'disabled'
@@ -35,7 +35,9 @@ with job as materialized (
 		or $2::boolean and d.state in ('delivered', 'discarded'))
 	    and ($6::bigint is null or exists (select from job))
 ), locked as materialized (
-	select l.subscription_id, l.next_due_at, l.hold_until, l.owner
+	select l.subscription_id, l.ordered, l.hold_until,
+	    l.owner is null and (l.next_due_at is null
+		or l.next_due_at > now() - interval '5 s') as free
 	from webhook_lanes l
 	where l.subscription_id in (select subscription_id from asked)
 	order by l.subscription_id
@@ -43,9 +45,10 @@ with job as materialized (
 ), moved as (
 	update webhook_deliveries d
 	set state = 'pending', finished_at = null, next_attempt_at = now(),
-	    round_start = d.attempts, order_key = a.key,
+	    round_start = d.attempts,
+	    order_key = case when k.ordered then a.key end,
 	    give_up_at = now() + a.deadline_ms * interval '1 ms'
-	from asked a join locked using (subscription_id)
+	from asked a join locked k on k.subscription_id = a.subscription_id
 	where d.id = a.id and d.state in ('failed', 'expired')
 	returning d.id, d.event_id, d.subscription_id, d.state,
 	    null::bigint as replay_of
@@ -55,8 +58,8 @@ with job as materialized (
 	    order_key, payload_bytes, body)
 	select a.outbox_id, a.outbox_created_at, a.event_id, a.event_type,
 	    a.subscription_id, now() + a.deadline_ms * interval '1 ms', a.id,
-	    a.key, a.payload_bytes, a.body
-	from asked a join locked using (subscription_id)
+	    case when k.ordered then a.key end, a.payload_bytes, a.body
+	from asked a join locked k on k.subscription_id = a.subscription_id
 	where a.state in ('delivered', 'discarded')
 	order by a.id
 	returning id, event_id, subscription_id, state, replay_of, event_type
@@ -71,14 +74,14 @@ with job as materialized (
 		case a.sub_state when 'active' then now()
 		else now() + a.deadline_ms * interval '1 ms' end) as at
 	    from locked k join asked a using (subscription_id)
-	    where k.owner is null and k.subscription_id in
+	    where k.free and k.subscription_id in
 		(select subscription_id from waiting)) due
 	where l.subscription_id = due.subscription_id
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', event_type, pg_backend_pid() % 16,
-	    count(*)
-	from made group by event_type order by event_type
+	select 'deliveries_created', left(event_type, 200),
+	    pg_backend_pid() % 16, count(*)
+	from made group by 2 order by 2
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 ), told as (

@@ -72,7 +72,9 @@ with job as materialized (
 	having max(verdict) is not null
 	    and ($8::boolean or max(delivery_id) is null)
 ), locked as materialized (
-	select l.subscription_id, l.next_due_at, l.hold_until, l.owner
+	select l.subscription_id, l.ordered, l.hold_until,
+	    l.owner is null and (l.next_due_at is null
+		or l.next_due_at > now() - interval '5 s') as free
 	from webhook_lanes l
 	where l.subscription_id in (select subscription_id from wanted)
 	    and $9::bigint is not null
@@ -86,7 +88,7 @@ with job as materialized (
 	    w.subscription_id,
 	    case w.verdict when 'yes' then 'pending' else 'failed' end,
 	    now() + s.deadline_ms * interval '1 ms', w.replay_of,
-	    case when s.ordered then hashtextextended(
+	    case when k.ordered then hashtextextended(
 		coalesce(b.aggregate_id, b.event_id), 0) end,
 	    b.payload_bytes,
 	    case w.verdict when 'yes' then null else now() end,
@@ -115,20 +117,19 @@ with job as materialized (
 	    and o.id = s.id and o.created_at = s.created_at
 ), lowered as (
 	update webhook_lanes l
-	set next_due_at = due.at
+	set next_due_at = least(l.next_due_at - interval '1 us', due.at)
 	from (select k.subscription_id, greatest(k.hold_until,
 		case s.state when 'active' then now()
 		else now() + s.deadline_ms * interval '1 ms' end) as at
 	    from locked k
 	    join webhook_subscriptions s on s.id = k.subscription_id
-	    where k.owner is null) due
-	where l.subscription_id = due.subscription_id and l.owner is null
-	    and (l.next_due_at is null or l.next_due_at > due.at)
+	    where k.free) due
+	where l.subscription_id = due.subscription_id
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', event_type, pg_backend_pid() % 16,
-	    count(*)
-	from made group by event_type order by event_type
+	select 'deliveries_created', left(event_type, 200),
+	    pg_backend_pid() % 16, count(*)
+	from made group by 2 order by 2
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 ), seen as materialized (
