@@ -88,7 +88,9 @@ fuzz: $(FUZZ)
 		echo "fuzz $$n for $(FUZZ_S) s"; \
 		$$f -max_total_time=$(FUZZ_S) -timeout=5 -verbosity=0 \
 		    -artifact_prefix=$(BUILD)/fuzz/$$n- \
-		    $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n || exit; \
+		    $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n \
+		    >$(BUILD)/fuzz/$$n.log 2>&1 || \
+		    { cat $(BUILD)/fuzz/$$n.log; exit 1; }; \
 	done
 
 check:
