@@ -119,12 +119,16 @@ install: all
 		install -d $$d && install -m 644 $$p $$d || exit; \
 	done
 
-# From what git knows: nothing that lies about gets in.
+# What git knows, so that nothing that lies about gets in; in an unpacked
+# tarball, what is there.
+TOP	= hookutils-$(VERSION)
 dist:
 	@mkdir -p $(BUILD)
-	git archive --format=tar --prefix=hookutils-$(VERSION)/ HEAD | \
-	    gzip -9n >$(BUILD)/hookutils-$(VERSION).tar.gz
-	@echo $(BUILD)/hookutils-$(VERSION).tar.gz
+	@{ git archive --format=tar --prefix=$(TOP)/ HEAD 2>/dev/null || \
+	    tar -cf - --exclude='./build*' --exclude=./run --exclude='*.tar.gz' \
+	    --exclude=./.git --exclude=node_modules \
+	    --transform 's|^\.|$(TOP)|' .; } | gzip -9n >$(BUILD)/$(TOP).tar.gz
+	@echo $(BUILD)/$(TOP).tar.gz
 
 clean:
 	rm -rf $(BUILD)
