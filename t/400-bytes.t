@@ -111,7 +111,8 @@ EOT
 mkdir -p "$work/want/envelope.v1"
 psql -X -q -A -t -F ' ' >"$work/events" <<'EOT'
 select event_type, event_id, to_char(created_at at time zone 'UTC',
-    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), coalesce('"' || api_version || '"', 'null')
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    coalesce('"' || api_version || '"', 'null')
 from webhook_outbox
 EOT
 while read -r type id at version; do
