@@ -133,7 +133,8 @@ is "$(seen /bad)" 0 '... and nothing was sent'
 
 # What it can see.
 sql "update webhook_subscriptions set transform = '[(env | length),
-    (\$ENV | length), (input_filename // \"<stdin>\"), get_search_list, ([inputs] | length)]'
+    (\$ENV | length), (input_filename // \"<stdin>\"),
+    get_search_list, ([inputs] | length)]'
     where id = $raw"
 event order '{"mine":1}'
 SECRET_OF_OURS=x deliver
