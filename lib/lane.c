@@ -20,6 +20,7 @@ lane_init(struct lane *l, int64_t id, int64_t fence, int64_t now_ms)
 	l->fence = fence;
 	l->since_ms = l->tokens_ms = now_ms;
 	l->used_ms = INT64_MIN / 2;	/* new: all of the credit */
+	l->idle = 1;
 	l->after_at = LANE_AFTER_AT_NONE;
 }
 
