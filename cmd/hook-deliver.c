@@ -388,6 +388,8 @@ outcome(struct worker *w, struct delivery *d, enum retry_class class,
 	double		 dice = arc4random() / 4294967296.0;
 	char		 id[24];
 
+	if (after_ms > l->sub->deadline_ms)
+		after_ms = l->sub->deadline_ms;	/* nobody is asked for more */
 	delivery_judge(d, class, error, a != NULL && a->abort);
 	d->pause_ms = retry_delay(l->sub->retry_ms, l->sub->nretry,
 	    d->attempts - d->round_start + 1, after_ms, dice);

@@ -43,6 +43,7 @@ sub_load(const struct db *db, int row, const struct seal *seal,
 	s->legacy = *db_col(db, row, 13) == 't';
 	s->retry_4xx = *db_col(db, row, 14) == 't';
 	s->failing_since = db_int(db, row, 15);
+	s->deadline_ms = db_int(db, row, 17);
 	if (s->url == NULL ||
 	    (db_col(db, row, 5) != NULL && s->transform == NULL) ||
 	    (strlen(s->url) > URL_MAX ? buf_adds(&shown, "...") :

@@ -37,6 +37,7 @@ struct sub {
 	double		 rate;		/* a second; 0: unlimited */
 	int		 ordered, raw, legacy, retry_4xx;
 	int		 timeout_ms;
+	int64_t		 deadline_ms;	/* after the fan-out */
 	int64_t		 retry_ms[SUB_RETRIES];
 	size_t		 nretry;
 	int64_t		 failing_since;	/* unix seconds; 0: healthy */

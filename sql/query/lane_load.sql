@@ -11,7 +11,7 @@ select s.id, s.revision, s.state, s.tenant, s.url, s.transform,
     s.max_concurrency, coalesce(s.rate_per_second, 0), s.ordered,
     s.timeout_ms, array_to_string(s.retry_ms, ','), s.raw, s.legacy,
     s.retry_4xx, coalesce(extract(epoch from s.failing_since)::bigint, 0),
-    k.secrets
+    k.secrets, s.deadline_ms
 from webhook_subscriptions s
 cross join lateral (
 	select string_agg(secret || E'\x1e' || coalesce(
