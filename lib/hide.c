@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "hide.h"
@@ -5,9 +6,10 @@
 char *
 hide_arg(char *arg)
 {
-	char	*copy = strdup(arg);
+	static char	*copy;
 
-	if (copy == NULL)
+	free(copy);
+	if ((copy = strdup(arg)) == NULL)
 		return arg;
 	memset(arg, 'x', strlen(arg));
 	return copy;

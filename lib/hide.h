@@ -6,7 +6,8 @@
 
 /*
  * A copy of an argument, which is overwritten in argv: a conninfo may hold a
- * password.  The argument itself, untouched, without memory.
+ * password.  It lives until the next call.  The argument itself, untouched,
+ * without memory.
  */
 char	*hide_arg(char *);
 
