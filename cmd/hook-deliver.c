@@ -103,7 +103,7 @@ options(struct worker *w, int argc, char *argv[])
 	while ((ch = getopt(argc, argv, "Vd:fg:hi:j:l:nv")) != -1)
 		switch (ch) {
 		case 'V':
-			puts("hook-deliver " VERSION);
+			puts(VERSION);
 			exit(EX_OK);
 		case 'd':
 			w->store.conninfo = hide_arg(optarg);

@@ -4,7 +4,7 @@
 
 #include "arr.h"
 
-#define HEAD	20	/* bytes: dimensions, nulls, type, length, lower bound */
+#define HEAD	20	/* bytes: dimensions, nulls, type, length, bound */
 
 static void	 put(struct arr *, const void *, uint32_t);
 

@@ -206,7 +206,8 @@ connected(struct db *db)
 	    0)) == -1)
 		return -1;
 	if (*db_col(db, 0, 8) == 't')
-		return db_fail(db, EX_TEMPFAIL, "database: server is read-only");
+		return db_fail(db, EX_TEMPFAIL,
+		    "database: server is read-only");
 	if (*db_col(db, 0, 9) == 'f')
 		return db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
 		    " tables: run hook-migrate", val[0]);
@@ -238,7 +239,8 @@ db_close(struct db *db)
 int
 db_plan_by_index(struct db *db)
 {
-	return db_exec(db, "set enable_seqscan = off; set enable_hashjoin = off;"
+	return db_exec(db,
+	    "set enable_seqscan = off; set enable_hashjoin = off;"
 	    " set enable_mergejoin = off; set enable_bitmapscan = off;"
 	    " set plan_cache_mode = force_generic_plan");
 }

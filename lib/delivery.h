@@ -26,7 +26,7 @@ struct delivery {
 	char		*event_type;
 	int		 attempts;	/* before this one */
 	int		 round_start;
-	char		*head;		/* envelope up to the payload, or NULL */
+	char		*head;		/* envelope before the payload, or NULL */
 	char		*body;		/* whole body; or a transform's input */
 	size_t		 body_len;
 	int		 raw_input;	/* body is a transform's input still */
@@ -34,7 +34,7 @@ struct delivery {
 	int64_t		 started_ms;	/* 0: nothing was sent */
 	int		 probe;
 	/* the outcome */
-	const char	*outcome;	/* delivered, later, failed, discarded */
+	const char	*outcome;	/* delivered, later, failed, ... */
 	int		 status;	/* 0: none */
 	int64_t		 pause_ms;	/* -1: until the deadline */
 	char		*error;

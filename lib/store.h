@@ -94,10 +94,8 @@ struct delivery *store_ready(struct store *);
 /* Unix seconds by the database's clock. */
 int64_t	 store_now_s(const struct store *, int64_t now_ms);
 
-/* Nothing owned, nothing unwritten, and nothing due when last asked. */
+/* Nothing owned, unwritten, or due when last asked; look again at once. */
 int	 store_idle(const struct store *);
-
-/* Look again at once: a notification, or a change by hand. */
 void	 store_look(struct store *);
 
 #endif /* STORE_H */

@@ -2,7 +2,7 @@
 
 #define QUANTUM_MS	100	/* uses that differ by less are equal */
 #define UNKNOWN_MS	1000	/* what a first request is taken to cost */
-#define CREDIT_MS	1000	/* at most, of a lane that had nothing to send */
+#define CREDIT_MS	1000	/* at most, of a lane that was dry */
 
 static int
 unsure(const struct lane *l)

@@ -1,10 +1,10 @@
 /*
  * turn.h - whose turn is it?  A program's slots are shared by the time they
  * are held, not by the number of requests: among the lanes that may send now,
- * those go first that will have held slots for the shortest time.  A lane that had
- * nothing to send has a little credit, and no more.  So an endpoint that
- * answers at once gets the next slot that comes free, however many others
- * hold theirs until a timeout.
+ * those go first that will have held slots for the shortest time.  A lane
+ * that had nothing to send has a little credit, and no more.  So an endpoint
+ * that answers at once gets the next slot that comes free, however many
+ * others hold theirs until a timeout.
  *
  * Lanes whose last attempt failed hold half of the slots at most; with those
  * that had no answer yet since they were claimed, three quarters.
