@@ -13,12 +13,22 @@ sink <<'EOT'
 /slow * delay 300
 EOT
 sub slow "$sink/slow" max_concurrency=4
-fanout -i 200ms
+fanout -i 10s
 fan=$pid fan_log=$log
-worker -l 5s -i 200ms
+worker -l 5s -i 10s
 one=$pid one_log=$log
-worker -l 5s -i 200ms
+worker -l 5s -i 10s
 two=$pid two_log=$log
+asleep() {
+	wait_for 10 "[ \"\$(sql 'select asleep from webhook_wakeup')\" = t ]"
+}
+asleep
+
+# Writing outcomes takes a while, so that each outage meets one being written.
+sql "create function slow() returns trigger language plpgsql as \$\$ begin
+	perform pg_sleep(0.15); return null; end \$\$;
+    create trigger slow after insert on webhook_attempts
+    for each statement execute function slow()"
 events slow 60
 wait_for 10 '[ "$(seen /slow)" -ge 20 ]'
 all_back() {
@@ -33,6 +43,9 @@ events slow 30
 wait_for 10 'all_back 2' '... and after a crash'
 psql -X -q -c "begin; insert into webhook_outbox (event_type, payload)
     values ('slow', '{\"last\":true}'); commit"
+owner=$one other_log=$two_log
+[ "$(sql "select count(*) from webhook_lanes where owner like '%:$two:%'")" = 0 ] ||
+    owner=$two other_log=$one_log
 lines=$(cat "$fan_log" "$one_log" "$two_log" | wc -l)
 pg-tmp stop "$cluster" -m immediate
 back=$(($(date +%s) + 20))
@@ -42,15 +55,24 @@ is "$lines" 3 '20 s without a server are worth a line each'
 is "$(awk '{ print $3, $14 }' "/proc/$one/stat" "/proc/$two/stat" \
     "/proc/$fan/stat" | awk '$1 != "S" || $2 > 200')" '' \
     '... in which nobody ends, or spins'
+# The one that holds the lane is the last to come back.
+kill -STOP "$owner"
 pg-tmp go "$cluster"
+wait_for 10 '[ "$(grep -c "database back" "$other_log")" = 3 ]'
+until=$(($(now_ms) + 1000))
+wait_for 5 '[ "$(now_ms)" -ge $until ]'
+kill -CONT "$owner"
 wait_for 30 '[ "$(count "state = '\''delivered'\''")" = 91 ]' \
     'then all is delivered, the commit just before the crash as well'
 is "$(seen /slow)" 91 \
     '... with one request each: the answers of those under way were kept'
+is "$(sql 'select takeovers from webhook_lanes')" 0 \
+    '... whose lane waited for the one that held it'
 is "$(sql 'select max(attempts) from webhook_deliveries')" 1 \
     '... and no attempt is used up by the server'
 all_back 3
 check 'each outage begins and ends with a line'
+asleep
 events slow 1
 wait_for 2 '[ "$(seen /slow)" = 92 ]' 'they listen again'
 
