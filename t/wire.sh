@@ -1,19 +1,20 @@
 # shellcheck shell=sh
 # wire.sh - more words, for the tests of what hook-deliver sends and hears.
 #
-#	sub NAME URL [COLUMN=SQL ...]	a subscription to the events of type NAME,
-#				with the secret in $work/secret: $sub, its id
+#	sub NAME URL [COLUMN=SQL ...]	a subscription to the events of
+#				type NAME, with the secret in $work/secret:
+#				$sub, its id
 #	event NAME [PAYLOAD]	an event for it; {} where no payload is given
 #	deliver [option ...]	hook-fanout, then hook-deliver: $rc
 #	went NAME		its deliveries: state attempts status reason
 #	again			makes all that waits due now, and lanes free
 #	seen PATH		how many requests the sink got there
 #	alone [ADDRESS ...]	makes a place that has no network but lo, with
-#				those addresses too, $work/hosts as /etc/hosts,
-#				and 127.0.0.1 as its name server
+#				those addresses too, $work/hosts as
+#				/etc/hosts, and 127.0.0.1 as name server
 #	$inside command		runs it there
-#	listener PERL		a server on a free port of 127.0.0.1, in Perl: the
-#				text sees each connection as $c: $port
+#	listener PERL		a server on a free port of 127.0.0.1, in Perl:
+#				the text sees each connection as $c: $port
 #
 # A row may be due, and a lane free, only after a moment: hook-deliver without
 # -f ends when nothing is due, so nothing here needs to wait.
@@ -29,7 +30,8 @@ sub() {
 	done
 	sub=$(psql -X -q -A -t -v ON_ERROR_STOP=1 -v name="$name" \
 	    -v url="$url" -v secret="$secret" <<-EOT
-		insert into webhook_subscriptions (name, url, event_types$columns)
+		insert into webhook_subscriptions
+		    (name, url, event_types$columns)
 		values (:'name', :'url', array[:'name']$values)
 		returning id as sub \\gset
 		insert into webhook_secrets (subscription_id, secret)
