@@ -75,7 +75,7 @@ xfer_head(char *s, size_t size, size_t n, void *arg)
 		x->status = (int)status;
 		x->moved[0] = x->after[0] = '\0';
 		x->abort = 0;
-	} else if (len <= 2)
+	} else if (*s == '\r' || *s == '\n')
 		x->head_done = x->status >= 200;
 	else
 		on_field(x, s, len);

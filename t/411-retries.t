@@ -70,6 +70,7 @@ imf() {
 cat >"$work/after" <<EOT
 900 900|Retry-After: 900
 900 900|retry-after:900
+900 900|:\\nRetry-After: 900
 900 900|RETRY-AFTER: 	 900 	 
 900 900|Retry-After: 000000000000000000000900
 900 900|Retry-After: 10\\r\\nRetry-After: 900
