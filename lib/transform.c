@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,15 +22,18 @@ transform_start(struct transforms *t, struct delivery *d,
     const char *program, size_t max_output)
 {
 	size_t	 i;
+	int	 why;
 
 	for (i = 0; t->child[i].d != NULL; i++)
 		if (i + 1 == TRANSFORMS)
 			abort();	/* transform_room() was not asked */
 	if (jq_start(&t->child[i].jq, program, d->body, d->body_len,
 	    max_output) == -1) {
+		why = errno;
 		snprintf(t->why, sizeof(t->why), "transform: %s",
 		    t->child[i].jq.why);
 		jq_end(&t->child[i].jq);
+		errno = why;
 		return -1;
 	}
 	t->child[i].d = d;

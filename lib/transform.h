@@ -30,7 +30,7 @@ struct transforms {
 /* Is a child free? */
 int	 transform_room(const struct transforms *);
 
-/* Start one; -1 with why set. */
+/* Start one; -1 with why set, and errno as jq_start() left it. */
 int	 transform_start(struct transforms *, struct delivery *,
 	    const char *program, size_t max_output);
 
