@@ -6,11 +6,11 @@
 #	fanout, worker [option ...]	start a follower: $pid, $log
 #	count [WHERE]		deliveries
 #	lane COLUMN [SUB]	of the last subscription's lane, or that one's
-#	ids PATH		webhook-ids that the sink got there, sorted,
-#				each once; with -a as they first came
+#	ids [-a] PATH		webhook-ids that the sink got there, each once,
+#				sorted; with -a as they first came
 #	now_ms			milliseconds since 1970
-#	old_server		until the server runs long enough for leases that
-#				ran out to be taken over
+#	old_server		until the server has run for so long that leases
+#				that ran out are taken over
 . "$top/t/wire.sh"
 
 events() {
