@@ -27,7 +27,8 @@
  *	raw TEXT, rawfile PATH	exactly these bytes instead, then close
  *	hang, close, rst	no answer: silence, FIN, RST
  *	then close|rst|hang	after the answer
- *	early			answer as soon as the head is there, then close
+ *	early			answer as soon as the head is there, read what
+ *				comes for 5 s, and close; "then close": at once
  *	idle MS			close the connection that long after the answer
  *	reused			only for a connection's later requests
  *

@@ -282,6 +282,19 @@ finish(struct answer *a, struct draft *d)
 	return 0;
 }
 
+static void
+rules_free(struct rule *r)
+{
+	struct rule	*next;
+
+	for (; r != NULL; r = next) {
+		next = r->next;
+		free(r->answer.bytes);
+		free(r->path);
+		free(r);
+	}
+}
+
 /* PATH OCCURRENCE step | step ... */
 static struct rule *
 rule_read(char *line)
@@ -293,8 +306,11 @@ rule_read(char *line)
 
 	path = strsep(&rest, " ");
 	which = strsep(&rest, " ");
-	if (r == NULL || rest == NULL || (r->path = strdup(path)) == NULL)
+	if (r == NULL || rest == NULL ||
+	    (r->path = strdup(path)) == NULL) {
+		rules_free(r);
 		return NULL;
+	}
 	if (strncmp(which, "id", 2) == 0) {
 		r->by_id = 1;
 		which += 2;
@@ -320,7 +336,13 @@ rule_read(char *line)
 		bad = finish(&r->answer, &d);
 	free(d.body);
 	free(d.before);
-	return bad ? NULL : r;
+	if (bad) {
+		if (r->answer.bytes == NULL)
+			free(d.raw);
+		rules_free(r);
+		return NULL;
+	}
+	return r;
 }
 
 int
@@ -336,6 +358,7 @@ rules_load(const char *text, const char **why)
 		snprintf(bad, sizeof(bad), "%s", line);
 		if ((r = rule_read(line)) == NULL) {
 			*why = bad;
+			rules_free(set);
 			free(copy);
 			return -1;
 		}

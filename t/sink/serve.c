@@ -18,8 +18,9 @@
 #include "sink.h"
 
 #define MAX_HEAD	65536		/* bytes */
+#define LINGER_MS	5000
 
-enum state { SHAKE, HEAD, BODY, ANSWER };
+enum state { SHAKE, HEAD, BODY, ANSWER, LINGER };
 
 struct conn {
 	enum state	 state;
@@ -369,6 +370,13 @@ answer_end(struct conn *c)
 		return 0;
 	if (c->pos > 0)
 		request_end(c, "out");
+	if (c->a->early && c->last && c->a->then == THEN_KEEP) {
+		/* Closing now would reset, and the answer be lost. */
+		shutdown(c->fd, SHUT_WR);
+		c->state = LINGER;
+		c->idle_at_us = now_us() + LINGER_MS * INT64_C(1000);
+		return 0;
+	}
 	if (c->last || c->a->then != THEN_KEEP)
 		return -1;
 	if (c->own) {
@@ -409,6 +417,8 @@ conn_step(struct conn *c, short revents)
 		rc = -1;
 	else if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0)
 		rc = fill_in(c);
+	if (c->state == LINGER)
+		c->in_len = 0;
 
 	/* Several times round where requests were sent ahead. */
 	while (rc == 0 && c->state != SHAKE) {
