@@ -125,8 +125,8 @@ TOP	= hookutils-$(VERSION)
 dist:
 	@mkdir -p $(BUILD)
 	@{ git archive --format=tar --prefix=$(TOP)/ HEAD 2>/dev/null || \
-	    tar -cf - --exclude='./build*' --exclude=./run --exclude='*.tar.gz' \
-	    --exclude=./.git --exclude=node_modules \
+	    tar -cf - --exclude='./build*' --exclude=./run --exclude=./.git \
+	    --exclude='*.tar.gz' --exclude=node_modules \
 	    --transform 's|^\.|$(TOP)|' .; } | gzip -9n >$(BUILD)/$(TOP).tar.gz
 	@echo $(BUILD)/$(TOP).tar.gz
 

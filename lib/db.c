@@ -241,7 +241,7 @@ classify(const char *state)
 		int		 code;
 	} class[] = {
 		{ "08", EX_TEMPFAIL },		/* connection */
-		{ "0A000", EX_TEMPFAIL },		/* a plan, after migration */
+		{ "0A000", EX_TEMPFAIL },		/* old plan */
 		{ "25006", EX_TEMPFAIL },	/* read-only after fail-over */
 		{ "25P03", EX_TEMPFAIL },	/* idle in transaction */
 		{ "25P04", EX_TEMPFAIL },	/* transaction timeout */

@@ -26,7 +26,7 @@ struct delivery {
 	char		*event_type;
 	int		 attempts;	/* before this one */
 	int		 round_start;
-	char		*head;		/* envelope before the payload, or NULL */
+	char		*head;		/* envelope up to payload, or NULL */
 	char		*body;		/* whole body; or a transform's input */
 	size_t		 body_len;
 	int		 raw_input;	/* body is a transform's input still */
