@@ -33,6 +33,8 @@ int	 db_send(struct db *, const struct stmt *, size_t narg,
 int	 db_socket(const struct db *);
 int	 db_writes(struct db *);
 
+#define DB_LOCKED	"55P03"	/* sqlstate: not got within lock_timeout */
+
 /* After a failure: is the connection of no more use? */
 int	 db_lost(const struct db *);
 

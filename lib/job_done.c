@@ -15,8 +15,11 @@
 #define HEALTH_MS	1000	/* an endpoint that comes and goes is told of
 				   once a second */
 
+#define PARK_MS		5000	/* an outcome whose row is locked waits */
+
 static void	 add(struct store *, struct delivery *, int64_t);
 static int	 hurry(const struct store *, int64_t);
+static void	 park(struct store *);
 static void	 scrub(struct delivery *);
 static void	 take_body(struct store *);
 
@@ -46,6 +49,12 @@ job_finish(struct store *s, const struct stmt *st, int64_t now_ms)
 	struct db_arg	 arg[13];
 	size_t		 i;
 
+	if (s->parked != NULL && now_ms >= s->park_ms) {
+		*s->done_end = s->parked;
+		for (; (d = *s->done_end) != NULL; s->ndone++)
+			s->done_end = &d->after;
+		s->parked = NULL;
+	}
 	if (s->ndone == 0 || !hurry(s, now_ms))
 		return 0;
 	job_arrays(s, 12, finish_types);
@@ -119,7 +128,8 @@ job_finished(struct store *s, int64_t now_ms)
 }
 
 /*
- * Not written.  A lost connection: put them back, in front.  Something the
+ * Not written.  A lost connection: put them back, in front.  A row that
+ * somebody has locked: find it, and let it wait.  Something the
  * database will not take: find it by writing one at a time, and write that
  * one without what the remote side chose.
  */
@@ -138,6 +148,12 @@ job_unfinished(struct store *s)
 	s->done = s->writing;
 	s->writing = NULL;
 	s->ndone += n;
+	if (n > 0 && strcmp(s->db.sqlstate, DB_LOCKED) == 0) {
+		s->batch = n > 1 ? n / 2 : STORE_BATCH;
+		if (n == 1)
+			park(s);
+		return 1;
+	}
 	if (code == EX_TEMPFAIL || code == EX_UNAVAILABLE || n == 0)
 		return 0;
 	if (n > 1) {
@@ -151,6 +167,26 @@ job_unfinished(struct store *s)
 	    db_error(&s->db), NULL);
 	scrub(s->done);
 	return 1;
+}
+
+/* The first one's row is locked: not again for a while. */
+static void
+park(struct store *s)
+{
+	struct delivery	*d = s->done;
+	char		 id[24];
+
+	if ((s->done = d->after) == NULL)
+		s->done_end = &s->done;
+	s->ndone--;
+	if (s->parked == NULL) {
+		s->park_ms = follow_now_ms() + PARK_MS;
+		log_event(LOG_WARNING, "outcome not written yet, somebody"
+		    " has it locked", "delivery", job_number(id, d->id).val,
+		    NULL);
+	}
+	d->after = s->parked;
+	s->parked = d;
 }
 
 static void

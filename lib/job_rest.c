@@ -106,22 +106,21 @@ job_stated(struct store *s, int64_t now_ms)
 		if ((l = job_lane(s, db_int(&s->db, i, 0))) != NULL &&
 		    l->dirty == 2)
 			l->dirty = 0;
-	if (job_unstated(s) > 0)
-		s->state_ms = now_ms + LOCKED_MS;
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->dirty == 2)
+			s->state_ms = now_ms + LOCKED_MS;
+	job_unstated(s);
 }
 
 int
 job_unstated(struct store *s)
 {
 	struct lane	*l;
-	int		 n = 0;
 
 	for (l = s->lanes; l != NULL; l = l->next)
-		if (l->dirty == 2) {
+		if (l->dirty == 2)
 			l->dirty = 1;
-			n++;
-		}
-	return n;
+	return 0;
 }
 
 /* Nothing of it is in our hands, and keeping it would gain nothing. */
@@ -170,8 +169,10 @@ job_rested(struct store *s, int64_t now_ms)
 		    l->disable_why == NULL;
 		job_forget(s, l);
 	}
-	if (job_unrested(s) > 0)
-		s->rest_ms = now_ms + LOCKED_MS;
+	for (l = s->lanes; l != NULL; l = l->next)
+		if (l->resting)
+			s->rest_ms = now_ms + LOCKED_MS;
+	job_unrested(s);
 	if (shared)
 		s->claim_ms = s->claim_floor_ms = now_ms + s->poll_ms +
 		    SHY_MS;
@@ -182,13 +183,10 @@ int
 job_unrested(struct store *s)
 {
 	struct lane	*l;
-	int		 n = 0;
 
-	for (l = s->lanes; l != NULL; l = l->next) {
-		n += l->resting;
+	for (l = s->lanes; l != NULL; l = l->next)
 		l->resting = 0;
-	}
-	return n;
+	return 0;
 }
 
 int

@@ -15,6 +15,7 @@
 #define PAUSE_MS	25	/* doubled for each failure in a row */
 #define PAUSE_MAX_MS	5000
 #define BAD_TOLD	4	/* a deadlock or two are not worth a line */
+#define LOCK_SHARE	15	/* of a lease */
 #define LOCKED_MAX_MS	1000	/* a single run leaves a lane locked so long */
 #define CLOCK_SKEW_S	5
 
@@ -128,9 +129,13 @@ store_step(struct store *s, int64_t now_ms)
 static int
 session(struct store *s, int64_t now_ms)
 {
+	char	 sql[64];
 	size_t	 i;
 
-	if (db_plan_by_index(&s->db) == -1 ||
+	/* Locks of others are not waited for until the leases run out. */
+	snprintf(sql, sizeof(sql), "set lock_timeout = %" PRId64,
+	    s->lease_ms / LOCK_SHARE);
+	if (db_plan_by_index(&s->db) == -1 || db_exec(&s->db, sql) == -1 ||
 	    db_listen(&s->db, "deliver") == -1)
 		return -1;
 	for (i = 0; i < job_count; i++)
@@ -184,6 +189,8 @@ failed(struct store *s, int64_t now_ms)
 	s->job = NULL;
 	if (job->failed != NULL && job->failed(s))
 		return 0;
+	if (strcmp(s->db.sqlstate, DB_LOCKED) == 0)
+		return 0;	/* it has waited already */
 	if (db_exitcode(&s->db) != EX_TEMPFAIL) {
 		s->code = db_exitcode(&s->db);
 		return -1;

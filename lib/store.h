@@ -47,7 +47,7 @@ struct store {
 	struct lane	*lanes;
 	size_t		 nlane;
 	struct delivery	*done, **done_end;	/* outcomes to write */
-	struct delivery	*writing;
+	struct delivery	*writing, *parked;
 	size_t		 ndone, batch;
 	int64_t		 done_ms;	/* when the oldest came */
 	struct delivery	*bodies, **bodies_end, *ready;	/* to keep; kept */
@@ -61,7 +61,7 @@ struct store {
 	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
-	int64_t		 rest_ms, state_ms;	/* not before that, likewise */
+	int64_t		 rest_ms, state_ms, park_ms;	/* not before that, likewise */
 	int		 bad;		/* statements failed in a row */
 	int		 hungry, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
