@@ -4,8 +4,8 @@
  *
  * One loop: lib/store.c talks to the database, lib/send.c to the endpoints,
  * lib/lane.c holds the rules between them, lib/worker.c joins them; nothing
- * waits for anything but all of it at once (send_wait).  No transaction is open while a request
- * is under way: each statement is its own.
+ * waits for anything but all of it at once (send_wait).  No transaction is
+ * open while a request is under way: each statement is its own.
  *
  * A kill at any moment loses no delivery: it stays pending until its outcome
  * is written, and its lane comes free when the lease runs out.
