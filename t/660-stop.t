@@ -78,7 +78,10 @@ while [ $tries -lt 12 ]; do
 	tool=hook-deliver
 	[ $((tries % 2)) = 0 ] || tool=hook-fanout
 	# A shell starts it deaf to SIGINT.
-	start perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' $tool -f
+	rm -f "$work/ready"
+	start perl -e '$SIG{INT} = "DEFAULT"; open(my $f, ">", shift);
+	    exec @ARGV' "$work/ready" $tool -f
+	wait_for 5 '[ -e "$work/ready" ]'
 	until=$(($(now_ms) + tries * 4))
 	wait_for 2 '[ "$(now_ms)" -ge $until ]'
 	stop "$pid" INT
