@@ -73,7 +73,8 @@ is "$(sql 'select max(attempts) from webhook_deliveries')" 1 \
 all_back 3
 check 'each outage begins and ends with a line'
 asleep
+wait_for 5 '[ "$(lane owner)" = - ]'
 events slow 1
-wait_for 2 '[ "$(seen /slow)" = 92 ]' 'they listen again'
+wait_for 3 '[ "$(seen /slow)" = 92 ]' 'they listen again'
 
 done_testing
