@@ -51,19 +51,18 @@ random() {
 for i in 1 2 3 4; do
 	begin $i
 done
-round=0
+round=0 back=
 while [ $round -lt 200 ]; do
 	round=$((round + 1))
 	produce $round
 	case $round in
-	40|130)
-		pg-tmp stop "$own_cluster" -m immediate
-		pg-tmp go "$own_cluster" ;;
-	70)
+	40|180)
+		[ -n "$back" ] || pg-tmp restart "$own_cluster" -m immediate ;;
+	80)
 		pg-tmp stop "$own_cluster" -m immediate
 		back=$(($(date +%s) + 20)) ;;
 	esac
-	if [ -n "${back-}" ] && [ "$(date +%s)" -ge "$back" ]; then
+	if [ -n "$back" ] && [ "$(date +%s)" -ge "$back" ]; then
 		pg-tmp go "$own_cluster"
 		back=
 	fi
@@ -76,13 +75,13 @@ while [ $round -lt 200 ]; do
 	eval "stop \$slot$i KILL"
 	begin $i
 done
-[ -z "${back-}" ] || {
+if [ -n "$back" ]; then
 	wait_for 25 '[ "$(date +%s)" -ge "$back" ]'
 	pg-tmp go "$own_cluster"
-}
+fi
 wait_for 40 '[ "$(sql "select count(*) filter (where fanned_out_at is null)
     from webhook_outbox")" = 0 ] && [ "$(count "state = '\''pending'\''")" = 0 ]' \
-    'after 200 kills and three crashes of the server, all is worked off'
+    'after 200 kills, crashes and 20 s without a server, all is worked off'
 
 note "$(sql "select count(*) || ' events' from webhook_outbox")" \
     "$(sql "select count(*) || ' attempts, ' || count(*) filter (where error like 'no outcome%') || ' without an outcome' from webhook_attempts")" \
