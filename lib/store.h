@@ -61,7 +61,7 @@ struct store {
 	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
-	int64_t		 rest_ms, state_ms, park_ms;	/* not before that, likewise */
+	int64_t		 rest_ms, state_ms, park_ms;	/* not before */
 	int		 bad;		/* statements failed in a row */
 	int		 hungry, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
