@@ -48,10 +48,12 @@ sql "create function slow() returns trigger language plpgsql as \$\$ begin
 events written 1
 worker -l 1s -i 100ms
 wait_for 5 "[ \"\$(sql \"select count(*) from pg_stat_activity
-    where wait_event = 'PgSleep'\")\" = 1 ]" 'an outcome is being written'
+    where datname = current_database()
+    and wait_event = 'PgSleep'\")\" = 1 ]" 'an outcome is being written'
 stop "$pid" KILL
 sql "select pg_terminate_backend(pid) from pg_stat_activity
-    where wait_event = 'PgSleep'" >"$work/out"
+    where datname = current_database()
+    and wait_event = 'PgSleep'" >"$work/out"
 sql 'alter table webhook_attempts disable trigger slow'
 worker -l 1s -i 100ms
 wait_for 5 '[ "$(count "event_type = '\''written'\'' and

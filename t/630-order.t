@@ -118,7 +118,8 @@ sql "create or replace function webhook_filter(payload json, filter jsonpath)
 sub race "$sink/race" "filter='\$'"
 objects race 1 1
 wait_for 5 "[ \"\$(sql \"select count(*) from pg_stat_activity
-    where wait_event = 'PgSleep'\")\" = 1 ]"
+    where datname = current_database()
+    and wait_event = 'PgSleep'\")\" = 1 ]"
 sql "update webhook_subscriptions set ordered = true where id = $sub"
 wait_for 10 '[ "$(count "event_type = '\''race'\'' and
     state = '\''delivered'\''")" = 3 ]' \

@@ -92,7 +92,8 @@ while [ $tries -lt 12 ]; do
 done
 is "$bad" '' 'SIGINT at any moment of the start ends it'
 is "$(sql "select count(*) from pg_stat_activity
-    where application_name in ('hook-deliver', 'hook-fanout')
+    where datname = current_database()
+    and application_name in ('hook-deliver', 'hook-fanout')
     and backend_start < now() - interval '2 s'")" 0 '... and its session'
 
 # Without a server: it can't give back, nor need it wait for long.
