@@ -80,6 +80,7 @@ is "$(sql 'select max(attempts) from webhook_deliveries')" 1 \
 all_back 3
 check 'each outage begins and ends with a line'
 asleep
+stop "$two"
 wait_for 5 '[ "$(lane owner)" = - ]'
 events slow 1
 wait_for 3 '[ "$(seen /slow)" = 92 ]' 'they listen again'
