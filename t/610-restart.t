@@ -82,6 +82,9 @@ check 'each outage begins and ends with a line'
 asleep
 stop "$two"
 wait_for 5 '[ "$(lane owner)" = - ]'
+# The other looks again when the lease that it saw would have run out.
+until=$(($(now_ms) + 5500))
+wait_for 8 '[ "$(now_ms)" -ge $until ]'
 events slow 1
 wait_for 3 '[ "$(seen /slow)" = 92 ]' 'they listen again'
 
