@@ -72,7 +72,7 @@ sql "insert into webhook_subscriptions (name, url, event_types)
     select id, '$secret' from webhook_subscriptions where name = 'shared'"
 events shared 400
 wait_for 5 '[ "$(seen /both)" -ge 100 ]'
-worker -i 100ms
+worker
 two=$pid
 wait_for 10 "[ \$(sql \"select count(*) from webhook_lanes
     where owner like '%:$two:%'\") -ge 2 ]" \
