@@ -70,16 +70,17 @@ sql "insert into webhook_subscriptions (name, url, event_types)
     select 'shared', '$sink/both', '{shared}' from generate_series(1, 8);
     insert into webhook_secrets (subscription_id, secret)
     select id, '$secret' from webhook_subscriptions where name = 'shared'"
-events shared 400
+events shared 2000
 wait_for 5 '[ "$(seen /both)" -ge 100 ]'
 worker
 two=$pid
-wait_for 10 "[ \$(sql \"select count(*) from webhook_lanes
+wait_for 15 "[ \$(sql \"select count(*) from webhook_lanes
     where owner like '%:$two:%'\") -ge 2 ]" \
     'a worker that finds all lanes taken is given some'
 [ "$(sql "select count(*) from webhook_lanes where owner like '%:$one:%'")" \
     -ge 2 ]
 check '... and the other keeps some'
+sql "delete from webhook_subscriptions where name = 'shared'"
 
 # A crash, and a clean stop.
 old_server
