@@ -92,6 +92,24 @@ wait_for 5 '[ "$(seen /headers)" -ge 2 ]'
 wait_for 10 "[ \"\$(count \"subscription_id = $sub
     and state = 'delivered'\")\" -ge 1 ]" 'headers are changed amid work'
 
+# Amid heavy work, too: a worker that moves rows is no reason to fail.
+for how in order rm; do
+	sub busy "$sink/busy" max_concurrency=100
+	events busy 4000
+	wait_for 10 "[ \$(count \"subscription_id = $sub
+	    and state = 'delivered'\") -ge 300 ]"
+	case $how in
+	order)	run hook-sub set -O "$sub" ;;
+	rm)	run hook-sub rm "$sub" ;;
+	esac
+	exits 0 "hook-sub $how of a subscription that is being sent to"
+	wait_for 20 "[ \"\$(count \"subscription_id = $sub
+	    and state = 'pending'\")\" = 0 ]" '... and nothing is left lying'
+done
+is "$(sql "select count(*) > 0, count(*) filter (where state = 'delivered') > 0
+    from webhook_deliveries where subscription_id = $sub
+    and state <> 'pending'")" 't|t' '... what was sent is delivered'
+
 # Two with one URL.
 sub twice "$sink/twice"
 sub twice "$sink/twice"

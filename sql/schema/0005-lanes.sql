@@ -68,14 +68,34 @@ create trigger webhook_subscription_made after insert
 
 -- The lane is locked first: a fan-out that got there before has committed its
 -- rows, which the UPDATE's own snapshot then sees; one that comes later finds
--- no lane.
+-- no lane.  A worker may be finishing deliveries meanwhile, and who meets a
+-- row that moves to another partition fails: so a few at a time, beginning
+-- with those that it will come to last, and again.
 create function webhook_subscription_gone() returns trigger
 language plpgsql security definer set search_path from current as $$
+declare
+	tries	integer := 0;
 begin
 	perform from webhook_lanes where subscription_id = old.id for update;
-	update webhook_deliveries set state = 'discarded',
-	    discarded = 'subscription removed', finished_at = now()
-	where subscription_id = old.id and state = 'pending';
+	loop
+		begin
+			update webhook_deliveries d set state = 'discarded',
+			    discarded = 'subscription removed',
+			    finished_at = now()
+			from (select id from webhook_deliveries_pending
+			    where subscription_id = old.id
+			    order by next_attempt_at desc, id desc
+			    limit 1000) p
+			where d.id = p.id and d.state = 'pending';
+			exit when not found;
+			tries := 0;
+		exception when serialization_failure or deadlock_detected then
+			tries := tries + 1;
+			if tries > 100 then
+				raise;
+			end if;
+		end;
+	end loop;
 	perform pg_notify(webhook_channel('deliver'), 'subscription');
 	return old;
 end
@@ -90,6 +110,8 @@ create trigger webhook_subscription_gone before delete
 -- can be seen, and a fan-out that got there before has committed its rows.
 create function webhook_subscription_set() returns trigger
 language plpgsql security definer set search_path from current as $$
+declare
+	tries	integer := 0;
 begin
 	new.revision := old.revision + 1;
 	new.updated_at := now();
@@ -104,12 +126,32 @@ begin
 		where subscription_id = new.id;
 	end if;
 	if new.ordered and not old.ordered then
-		update webhook_deliveries_pending d set order_key =
-		    hashtextextended(coalesce(o.aggregate_id, o.event_id), 0)
-		from webhook_outbox o
-		where o.id = d.outbox_id
-		    and o.created_at = d.outbox_created_at
-		    and d.subscription_id = new.id and d.order_key is null;
+		loop
+			begin
+				update webhook_deliveries_pending d
+				set order_key = hashtextextended(coalesce(
+				    (select o.aggregate_id
+				    from webhook_outbox o
+				    where o.id = d.outbox_id and
+					o.created_at = d.outbox_created_at),
+				    d.event_id), 0)
+				from (select id
+				    from webhook_deliveries_pending
+				    where subscription_id = new.id
+					and order_key is null
+				    order by next_attempt_at desc, id desc
+				    limit 1000) p
+				where d.id = p.id;
+				exit when not found;
+				tries := 0;
+			exception when serialization_failure
+			    or deadlock_detected then
+				tries := tries + 1;
+				if tries > 100 then
+					raise;
+				end if;
+			end;
+		end loop;
 	end if;
 	if new.state = 'active' and old.state <> 'active' then
 		new.state_reason := null;
