@@ -7,7 +7,7 @@
 #define LINGER_MS	1000	/* a dry lane is kept, since more may come */
 #define HOLD_MS		50	/* longer holds are waited for at rest */
 #define LOCKED_MS	100	/* before trying a locked lane again */
-#define SHY_MS		500	/* and a poll: after sharing, no claim */
+#define SHY_MS		500	/* no claim after sharing: others go first */
 
 static void	 add_state(struct store *, struct lane *, int64_t);
 static int	 may_rest(const struct store *, const struct lane *, int64_t);
@@ -173,9 +173,9 @@ job_rested(struct store *s, int64_t now_ms)
 		if (l->resting)
 			s->rest_ms = now_ms + LOCKED_MS;
 	job_unrested(s);
+	s->shared = shared;
 	if (shared)
-		s->claim_ms = s->claim_floor_ms = now_ms + s->poll_ms +
-		    SHY_MS;
+		s->claim_ms = s->claim_floor_ms = now_ms + SHY_MS;
 }
 
 /* Locked, or not ours any more: the next tick tells. */
@@ -195,9 +195,10 @@ job_earliest(struct store *s, const struct stmt *st, int64_t now_ms)
 	(void)now_ms;
 	if (s->rest[0].n == 0)
 		return 0;
-	return db_send(&s->db, st, 3, (struct db_arg[]){
+	return db_send(&s->db, st, 4, (struct db_arg[]){
 	    arr_arg(&s->rest[0]), arr_arg(&s->rest[1]),
-	    arr_arg(&s->rest[2]) }, 0) == -1 ? -1 : 1;
+	    arr_arg(&s->rest[2]), JOB_TEXT(s->shared ? "t" : "f") }, 0) ==
+	    -1 ? -1 : 1;
 }
 
 void

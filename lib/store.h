@@ -63,7 +63,7 @@ struct store {
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
 	int64_t		 rest_ms, state_ms, park_ms;	/* not before */
 	int		 bad;		/* statements failed in a row */
-	int		 hungry, stopping, ask_next;
+	int		 hungry, shared, stopping, ask_next;
 	int		 code;		/* why store_step() gave up */
 };
 

@@ -3,6 +3,7 @@
 --   $1  bigint[]       subscription ids
 --   $2  bigint[]       fences
 --   $3  timestamptz[]  next_due_at
+--   $4  boolean        tell the other workers: they are given to them
 -- A second statement, since its snapshot is younger than the lane's release.
 -- The rule that keeps a lane from sleeping over a row: who adds pending rows
 -- locks the lane first, decides by the locked row whether it is free, and if
@@ -57,3 +58,5 @@ set next_due_at = case when f.at is not null
     then greatest(f.at, l.hold_until) end
 from first f
 where l.subscription_id = f.id and l.next_due_at = f.due
+returning case when $4::boolean
+    then pg_notify(webhook_channel('deliver'), '') end
