@@ -21,6 +21,9 @@ BUILD	?= build
 OPT	= -O2 -D_FORTIFY_SOURCE=2
 endif
 
+# One spelling, or the dependencies kept under the other are not seen.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
+
 CC	= gcc
 CLANG	= clang
 PKG	= libpq libcurl libssl libcrypto libbsd-overlay
