@@ -46,6 +46,14 @@ object_next(struct object *o, struct object_member *m)
 	return m->value_len > 0 ? 1 : -1;
 }
 
+const char *
+object_skip(const char *s, const char *end)
+{
+	struct object	 o = { s, end, 1 };
+
+	return skip_value(&o) == -1 ? NULL : o.p;
+}
+
 /* Is this the next byte?  Then step over it. */
 static int
 is(struct object *o, char c)

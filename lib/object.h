@@ -28,4 +28,7 @@ void	 object_init(struct object *, const char *, size_t);
 /* 1 the next member; 0 no more, and the text ends there; -1 no object. */
 int	 object_next(struct object *, struct object_member *);
 
+/* Where the value that begins at s ends; NULL: nothing ends before end. */
+const char *object_skip(const char *s, const char *end);
+
 #endif /* OBJECT_H */
