@@ -1,8 +1,9 @@
-# hookutils.  Targets: all check fuzz demo install lint dist clean.
+# hookutils.  Targets: all check bench fuzz demo install lint dist clean.
 #
 #	make check T='t/200-enqueue.t'	some scripts only
 #	make check PROVE_FLAGS=-v	see every check
 #	make check SAN=1		under ASan and UBSan, in build-san
+#	make bench BENCH=-q		measure: in a minute; without -q, all
 #	make install PREFIX=/usr DESTDIR=/tmp/root
 #
 # A new lib/*.c, cmd/hook-*.c, sql/query/*.sql, t/unit/*.c, t/fuzz/*.c or
@@ -42,18 +43,21 @@ LIB	= $(patsubst lib/%.c,$(BUILD)/lib/%.o,$(wildcard lib/*.c)) \
 	  $(BUILD)/stmt.o
 CMD	= $(patsubst cmd/%.c,$(BUILD)/%,$(wildcard cmd/hook-*.c))
 UNIT	= $(patsubst t/unit/%.c,$(BUILD)/t/%.t,$(wildcard t/unit/*.c))
+BENCHES	= $(patsubst t/bench/%.c,$(BUILD)/bench/%,$(wildcard t/bench/*.c))
 FUZZ	= $(patsubst t/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard t/fuzz/*.c))
 GEN	= $(BUILD)/stmt.h $(BUILD)/config.h
 FUZZ_S	= 10
 
 all: $(CMD) $(BUILD)/libhook.a
-tests: all $(UNIT) $(BUILD)/t/sink
+tests: all $(UNIT) $(BUILD)/t/sink $(BENCHES)
+bench-tools: $(CMD) $(BENCHES)
 
 # Rewritten only when the text changes, so that a query's new wording
 # recompiles one file.  The folders stand for files that went away.
 $(BUILD)/stmt.h $(BUILD)/stmt.c $(BUILD)/config.h &: scripts/embed-sql \
     Makefile sql/query sql/schema $(wildcard sql/query/*.sql)
-	@mkdir -p $(BUILD)/lib $(BUILD)/cmd $(BUILD)/t $(BUILD)/fuzz
+	@mkdir -p $(BUILD)/lib $(BUILD)/cmd $(BUILD)/t $(BUILD)/bench \
+	    $(BUILD)/fuzz
 	@VERSION=$(VERSION) PREFIX=$(PREFIX) scripts/embed-sql $(BUILD)
 
 $(BUILD)/stmt.o: $(BUILD)/stmt.c $(GEN)
@@ -63,6 +67,8 @@ $(BUILD)/lib/%.o: lib/%.c | $(GEN)
 $(BUILD)/cmd/%.o: cmd/%.c | $(GEN)
 	$(COMPILE) -c -o $@ $<
 $(BUILD)/t/%.o: t/unit/%.c | $(GEN)
+	$(COMPILE) -c -o $@ $<
+$(BUILD)/bench/%.o: t/bench/%.c | $(GEN)
 	$(COMPILE) -c -o $@ $<
 
 # Made anew each time, so that a module that was removed is gone from it.
@@ -74,6 +80,9 @@ $(BUILD)/hook-%: $(BUILD)/cmd/hook-%.o $(BUILD)/libhook.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
 $(BUILD)/t/%.t: $(BUILD)/t/%.o $(BUILD)/libhook.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) -lm
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libhook.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libhook.a $(PKG_LIBS) \
+	    -lm -lpthread
 $(BUILD)/t/sink: $(wildcard t/sink/*.[ch]) | $(GEN)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(LDFLAGS) -o $@ \
 	    $(wildcard t/sink/*.c) $(SSL_LIBS)
@@ -99,6 +108,10 @@ fuzz: $(FUZZ)
 check:
 	@BUILD=$(BUILD) SAN=$(SAN) PROVE_FLAGS="$(PROVE_FLAGS)" MAKEFLAGS= \
 	    scripts/check $(T)
+
+# In its own folder, since what is measured is never under SAN.
+bench:
+	@BUILD=build-bench SAN= MAKEFLAGS= scripts/bench $(BENCH)
 
 lint:
 	@BUILD=$(BUILD) MAKEFLAGS= scripts/lint
@@ -136,7 +149,7 @@ dist:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests check fuzz lint demo install dist clean
+.PHONY: all tests bench-tools check bench fuzz lint demo install dist clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
