@@ -104,24 +104,41 @@ addr_allow_parse(struct addr_allow *a, const char *s, const char **bad)
 	return 0;
 }
 
-int
-addr_may(const struct addr_allow *a, const struct sockaddr *sa)
+/* An address as 16 bytes; -1: of another family. */
+static int
+bytes_of(const struct sockaddr *sa, unsigned char *ip)
 {
 	struct sockaddr_in	 sin;
 	struct sockaddr_in6	 sin6;
-	unsigned char		 ip[16];
 
 	switch (sa->sa_family) {
 	case AF_INET:
 		memcpy(&sin, sa, sizeof(sin));
 		mapped(ip, (const unsigned char *)&sin.sin_addr);
-		return judge(a, ip);
+		return 0;
 	case AF_INET6:
 		memcpy(&sin6, sa, sizeof(sin6));
-		return judge(a, sin6.sin6_addr.s6_addr);
-	default:
+		memcpy(ip, sin6.sin6_addr.s6_addr, 16);
 		return 0;
+	default:
+		return -1;
 	}
+}
+
+int
+addr_may(const struct addr_allow *a, const struct sockaddr *sa)
+{
+	unsigned char	 ip[16];
+
+	return bytes_of(sa, ip) == -1 ? 0 : judge(a, ip);
+}
+
+int
+addr_listed(const struct addr_allow *a, const struct sockaddr *sa)
+{
+	unsigned char	 ip[16];
+
+	return bytes_of(sa, ip) == -1 ? 0 : allowed(a, ip);
 }
 
 int

@@ -41,8 +41,11 @@ int	 addr_allow_parse(struct addr_allow *, const char *,
 /* 1 may, 0 may not.  Any family but IPv4 and IPv6 may not. */
 int	 addr_may(const struct addr_allow *, const struct sockaddr *);
 
+/* Is it in one of the ranges?  No other rule is asked. */
+int	 addr_listed(const struct addr_allow *, const struct sockaddr *);
+
 /*
- * The same for the host of a URL as typed, brackets included: every
+ * addr_may() for the host of a URL as typed, brackets included: every
  * spelling of a literal that a resolver would take (127.1, 0x7f000001,
  * 0177.0.0.1, 2130706433, [::ffff:127.0.0.1], [fe80::1%25lo]), with or
  * without a last dot, and "localhost" with its subdomains.  What looks like

@@ -80,6 +80,33 @@ db_send(struct db *db, const struct stmt *st, size_t narg,
 	return 0;
 }
 
+/* It counts as ready at once: if it fails, so does what is sent next. */
+int
+db_send_prepare(struct db *db, const struct stmt *st)
+{
+	if (db->sending ||
+	    db->nready == sizeof(db->ready) / sizeof(*db->ready))
+		abort();
+	if (PQsetnonblocking(db->conn, 1) == -1 ||
+	    PQsendPrepare(db->conn, st->name, st->text, 0, NULL) == 0)
+		return db_failed_conn(db);
+	db->ready[db->nready++] = st;
+	db->sending = db->wants_write = 1;
+	return 0;
+}
+
+int
+db_send_exec(struct db *db, const char *sql)
+{
+	if (db->sending)
+		abort();
+	if (PQsetnonblocking(db->conn, 1) == -1 ||
+	    PQsendQuery(db->conn, sql) == 0)
+		return db_failed_conn(db);
+	db->sending = db->wants_write = 1;
+	return 0;
+}
+
 static void
 split(const struct db_arg *arg, size_t n, const char **val, int *len,
     int *form)

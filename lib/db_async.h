@@ -22,7 +22,8 @@ int	 db_wait(struct db *, int timeout_ms) DB_CHECKED;
  * returns 1 when it is done (connected; or the statement's result is there),
  * 0 when it waits for db_socket() (writable too if db_writes()), -1 when it
  * failed.  db_send() sends one statement, already made ready by
- * db_prepare(), which blocks; binary asks for binary results.
+ * db_prepare(), which blocks, or by db_send_prepare(); binary asks for binary
+ * results.  db_send_exec() sends constant text, of one statement.
  */
 int	 db_start(struct db *, const char *conninfo, const char *tool)
 	    DB_CHECKED;
@@ -30,6 +31,8 @@ int	 db_step(struct db *) DB_CHECKED;
 int	 db_prepare(struct db *, const struct stmt *) DB_CHECKED;
 int	 db_send(struct db *, const struct stmt *, size_t narg,
 	    const struct db_arg *, int binary) DB_CHECKED;
+int	 db_send_prepare(struct db *, const struct stmt *) DB_CHECKED;
+int	 db_send_exec(struct db *, const char *sql) DB_CHECKED;
 int	 db_socket(const struct db *);
 int	 db_writes(struct db *);
 
