@@ -1,16 +1,25 @@
 /*
  * sign_read.c - where the parts of a signed message are.
  *
- * Strict where leniency could be read in two ways: a header or a timestamp
- * that comes twice is refused, not chosen from.
+ * Strict where leniency could be read in two ways: a header, a member or a
+ * timestamp that comes twice is refused, not chosen from.
  */
 #include <string.h>
 #include <strings.h>
 
-#include "scheme.h"
-#include "sign.h"
+#include "member.h"
+#include "sign_int.h"
 
 const char	 SIGN_NO_HEADER[] = "no signature header";
+const char	 SIGN_BAD_TIME[] = "timestamp is not a number of seconds";
+
+static const char	*const bad_time[] = {
+	[SCHEME_SECONDS] = SIGN_BAD_TIME,
+	[SCHEME_MS] = "timestamp is not a number of milliseconds",
+	[SCHEME_RFC3339] = "timestamp is not like 2025-01-31T12:00:00Z",
+	[SCHEME_HTTP_DATE] =
+	    "timestamp is not like Fri, 31 Jan 2025 12:00:00 GMT",
+};
 
 static int	 find_names(const struct sign_scheme *,
 		    const struct sign_message *, const struct scheme_names **,
@@ -18,10 +27,15 @@ static int	 find_names(const struct sign_scheme *,
 static int	 half_other(const struct sign_message *, const char *,
 		    const char *);
 static size_t	 count(const struct sign_message *, const char *,
-		    const char **);
+		    struct scheme_part *);
+static size_t	 count_member(const struct sign_message *, const char *,
+		    struct scheme_part *);
 static int	 find_tagged(const struct sign_scheme *,
+		    const struct scheme_part *, const char *,
+		    struct scheme_part *);
+static int	 find_time(const struct sign_scheme *,
+		    const struct sign_message *, const char *,
 		    struct scheme_found *, const char **);
-static int	 read_time(const char *, size_t, int64_t *);
 static int	 no(const char **, const char *);
 
 int
@@ -32,7 +46,7 @@ sign_read(const struct sign_scheme *s, const struct sign_message *m,
 
 	if (scheme_find(s, m, &f, why) == 1)
 		return 1;
-	*id = f.id;
+	*id = f.id_is_header ? f.id.p : NULL;
 	*at = f.at;
 	return 0;
 }
@@ -51,69 +65,92 @@ scheme_find(const struct sign_scheme *s, const struct sign_message *m,
 		return no(why, "two signature headers");
 	if (name->id != NULL && count(m, name->id, &f->id) > 1)
 		return no(why, "two id headers");
-	if (name->timestamp != NULL &&
-	    count(m, name->timestamp, &f->timestamp) > 1)
-		return no(why, "two timestamp headers");
-	if (*f->signature == '\0')
+	if (f->signature.len == 0)
 		return no(why, "signature header is empty");
-	if (f->id != NULL && *f->id == '\0')
-		f->id = NULL;
-	if (f->id == NULL && strstr(s->content, "%i") != NULL)
+	if (f->id.len == 0)
+		f->id.p = NULL;
+	f->id_is_header = f->id.p != NULL && *name->id != '.';
+	if (f->id.p == NULL && strstr(s->content, "%i") != NULL)
 		return no(why, "no id header");
+	if (s->names_tag != NULL &&
+	    find_tagged(s, &f->signature, s->names_tag, &f->names) > 1)
+		return no(why, "two lists of headers in the signature");
+	return find_time(s, m, name->timestamp, f, why);
+}
 
-	if (s->time_tag != NULL) {
-		if (find_tagged(s, f, why) == 1)
+size_t
+scheme_header(const struct sign_message *m, const char *name, size_t len,
+    const char **value)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < m->nheader; i++)
+		if (strncasecmp(m->header[i].name, name, len) == 0 &&
+		    m->header[i].name[len] == '\0' && n++ == 0)
+			*value = m->header[i].value;
+	return n;
+}
+
+int
+scheme_next(const struct sign_scheme *s, struct scheme_part *rest,
+    struct scheme_element *e)
+{
+	const char	*p = rest->p, *end = p + rest->len, *sep;
+
+	while (p < end) {
+		e->tag = p;
+		if (s->list == NULL) {
+			e->tag_len = 0;
+			e->value = p;
+			e->value_len = rest->len;
+			rest->len = 0;
 			return 1;
-	} else if (name->timestamp == NULL)
-		return 0;
-	else if (f->timestamp == NULL || *f->timestamp == '\0')
-		return no(why, "no timestamp header");
-	else
-		f->timestamp_len = strlen(f->timestamp);
-	if (read_time(f->timestamp, f->timestamp_len, &f->at) == -1)
-		return no(why, "timestamp is not a number of seconds");
+		}
+		while (p < end && strchr(s->list, *p) == NULL)
+			p++;
+		sep = memchr(e->tag, s->sep, (size_t)(p - e->tag));
+		if (sep != NULL) {
+			e->tag_len = (size_t)(sep - e->tag);
+			e->value = sep + 1;
+			e->value_len = (size_t)(p - e->value);
+		}
+		p += p < end;
+		rest->p = p;
+		rest->len = (size_t)(end - p);
+		if (sep != NULL)
+			return 1;
+	}
 	return 0;
 }
 
+/* Of a header that is no list the tag is what it begins with. */
 int
-scheme_next(const struct sign_scheme *s, const char **p,
-    struct scheme_element *e)
+scheme_has_tag(const struct sign_scheme *s, struct scheme_element *e,
+    const char *tag)
 {
-	const char	*sep;
-	size_t		 len;
+	size_t	 n = strlen(tag);
 
-	for (;;) {
-		*p += strspn(*p, s->list);
-		if ((len = strcspn(*p, s->list)) == 0)
-			return 0;
-		e->tag = *p;
-		*p += len;
-		if ((sep = memchr(e->tag, s->sep, len)) == NULL)
-			continue;
-		e->tag_len = (size_t)(sep - e->tag);
-		e->value = sep + 1;
-		e->value_len = (size_t)(*p - e->value);
-		return 1;
-	}
+	if (s->list != NULL)
+		return n == e->tag_len && memcmp(e->tag, tag, n) == 0;
+	if (e->value_len < n || memcmp(e->value, tag, n) != 0)
+		return 0;
+	e->value += n;
+	e->value_len -= n;
+	return 1;
 }
 
-int
-scheme_has_tag(const struct scheme_element *e, const char *tag)
-{
-	return strlen(tag) == e->tag_len &&
-	    memcmp(e->tag, tag, e->tag_len) == 0;
-}
-
-/* The first family whose signature header is there. */
+/* The first family whose signature is there. */
 static int
 find_names(const struct sign_scheme *s, const struct sign_message *m,
     const struct scheme_names **name, const char **why)
 {
 	const struct scheme_names	*ours = &s->names[0];
 	const struct scheme_names	*other = &s->names[1];
-	const char			*v;
+	struct scheme_part		 v;
 
 	if (count(m, ours->signature, &v) == 0) {
+		if (*ours->signature == '.')
+			return no(why, "no signature in the body");
 		if (other->signature == NULL ||
 		    count(m, other->signature, &v) == 0)
 			return no(why, SIGN_NO_HEADER);
@@ -131,63 +168,106 @@ find_names(const struct sign_scheme *s, const struct sign_message *m,
 static int
 half_other(const struct sign_message *m, const char *ours, const char *other)
 {
-	const char	*v;
+	struct scheme_part	 v;
 
 	return ours != NULL && other != NULL && count(m, ours, &v) == 0 &&
 	    count(m, other, &v) > 0;
 }
 
-/* How often a header came; *value is the first. */
+/* How often a header or member came; *value is the first. */
 static size_t
-count(const struct sign_message *m, const char *name, const char **value)
+count(const struct sign_message *m, const char *where,
+    struct scheme_part *value)
 {
-	size_t	 i, n = 0;
+	const char	*text;
+	size_t		 n;
 
-	for (i = 0; i < m->nheader; i++)
-		if (strcasecmp(m->header[i].name, name) == 0 && n++ == 0)
-			*value = m->header[i].value;
+	if (*where == '.')
+		return count_member(m, where, value);
+	if ((n = scheme_header(m, where, strlen(where), &text)) > 0) {
+		value->p = text;
+		value->len = strlen(text);
+	}
 	return n;
 }
 
-/* The timestamp among the elements of the signature header. */
-static int
-find_tagged(const struct sign_scheme *s, struct scheme_found *f,
-    const char **why)
+/* A member that is no plain text or number is as good as an empty one. */
+static size_t
+count_member(const struct sign_message *m, const char *path,
+    struct scheme_part *value)
 {
-	struct scheme_element	 e;
-	const char		*p = f->signature;
+	struct member	 found;
+	int		 rc;
 
-	while (scheme_next(s, &p, &e)) {
-		if (!scheme_has_tag(&e, s->time_tag))
-			continue;
-		if (f->timestamp != NULL)
-			return no(why, "two timestamps in the signature");
-		f->timestamp = e.value;
-		f->timestamp_len = e.value_len;
+	value->p = "";
+	value->len = 0;
+	if ((rc = member_find(m->body, m->body_len, path, &found)) != 1)
+		return rc == 0 ? 0 : 2;
+	if (found.len >= 2 && *found.s == '"') {
+		found.s++;
+		found.len -= 2;
 	}
-	if (f->timestamp == NULL)
-		return no(why, "no timestamp in the signature");
-	return 0;
+	if (memchr(found.s, '\\', found.len) == NULL) {
+		value->p = found.s;
+		value->len = found.len;
+	}
+	return 1;
 }
 
-/* Digits only, without leading zeros, up to the year 9999. */
+/* How often a tag stands among the elements; *value is the first. */
 static int
-read_time(const char *s, size_t len, int64_t *at)
+find_tagged(const struct sign_scheme *s, const struct scheme_part *list,
+    const char *tag, struct scheme_part *value)
 {
-	int64_t	 n = 0;
-	size_t	 i;
+	struct scheme_element	 e;
+	struct scheme_part	 rest = *list;
+	int			 n = 0;
 
-	if (len == 0 || s[0] == '0')
-		return -1;
-	for (i = 0; i < len; i++) {
-		if (s[i] < '0' || s[i] > '9')
-			return -1;
-		n = n * 10 + (s[i] - '0');
-		if (n > SIGN_TIME_MAX)
-			return -1;
+	while (scheme_next(s, &rest, &e)) {
+		if (!scheme_has_tag(s, &e, tag) || n++ > 0)
+			continue;
+		value->p = e.value;
+		value->len = e.value_len;
 	}
-	*at = n;
-	return 0;
+	return n;
+}
+
+/*
+ * The timestamp, among the elements of the signature or where it stands.  One
+ * that is not signed on its own is missed only by who judges the time.
+ */
+static int
+find_time(const struct sign_scheme *s, const struct sign_message *m,
+    const char *where, struct scheme_found *f, const char **why)
+{
+	const char	*bad = NULL;
+	size_t		 n;
+
+	if (s->time_tag == NULL && where == NULL)
+		return 0;
+	if (s->time_tag != NULL) {
+		n = (size_t)find_tagged(s, &f->signature, s->time_tag,
+		    &f->timestamp);
+		if (n > 1)
+			return no(why, "two timestamps in the signature");
+		if (n == 0)
+			return no(why, "no timestamp in the signature");
+	} else {
+		n = count(m, where, &f->timestamp);
+		if (n > 1)
+			bad = "two timestamp headers";
+		else if (n == 0 || f->timestamp.len == 0)
+			bad = *where == '.' ? "no timestamp in the body" :
+			    "no timestamp header";
+	}
+	if (bad == NULL && scheme_time_read(s->clock, f->timestamp.p,
+	    f->timestamp.len, &f->at) == -1)
+		bad = bad_time[s->clock];
+	if (bad == NULL)
+		return 0;
+	f->at = -1;
+	f->no_time = bad;
+	return scheme_signs(s, 't') ? no(why, bad) : 0;
 }
 
 static int
