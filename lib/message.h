@@ -1,64 +1,52 @@
 /*
- * message.h - an incoming message in a consumer's memory, and what its
- * handler is given of it.
+ * message.h - what a message says of itself, by its scheme: for whoever
+ * keeps it.  hook-signature(5) has where each scheme says it.
  *
- * Ownership: a message owns what message_free() frees; a list is linked by
- * next.
- * Errors: NULL or -1 with errno.
+ * Ask after sign_check() said yes; before that anybody may have written it.
+ * And where message_id_signed() says no, anybody who saw one good message can
+ * send it again with another id.  All header lines are given as they came,
+ * in their order; a name that comes twice is taken for none.
  */
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "buf.h"
-
-#define MESSAGE_ENV_MAX	(64 * 1024)	/* bytes of all headers */
-#define MESSAGE_VAR_MAX	(8 * 1024)	/* bytes of any other value */
-
-struct message {
-	struct message	*next;
-	int64_t		 id, fence;
-	int		 attempts;	/* this one too */
-	int		 failures, takeovers;
-	char		*key;		/* NULL or "": of none */
-	char		*message_id, *event_type, *received_at;
-	char		*headers;	/* NAME=value, a line each, or NULL */
-	unsigned char	*body;
-	size_t		 len;
-	int		 is_json;
-	int64_t		 until_ms;	/* it is ours until then, at least */
-	/* what came of it: inbox_ack */
-	const char	*outcome;
-	int64_t		 pause_ms;
-	int		 status, sig;	/* -1: none */
-	char		*error;
-	unsigned char	*tail;
-	size_t		 tail_len;
-	int		 acked;
-};
-
-/* Free a list. */
-void	 message_free(struct message *);
+#include "sign.h"
 
 /*
- * The environment of a handler: ours, without secrets and what is set here;
- * batch: of a list.  One block of memory, to be freed with free().
+ * Append the sender's id of a message, the same each time it is sent; the
+ * type of event.  1; 0 and nothing appended where the scheme has none or the
+ * message does not say, or says it with nothing; -1 without memory or room
+ * (errno EFBIG).  Any bytes, of any length up to the message's: NUL, bad
+ * UTF-8.
  */
-char	**message_env(const struct message *, const char *source, int batch);
-
-/* Append a line of NDJSON. */
-int	 message_line(const struct message *, const char *source,
-	    struct buf *) BUF_CHECKED;
+int	 message_id(const struct sign_scheme *, const struct sign_message *,
+	    struct buf *out) BUF_CHECKED;
+int	 message_type(const struct sign_scheme *, const struct sign_message *,
+	    struct buf *out) BUF_CHECKED;
+int	 message_id_signed(const struct sign_scheme *);
 
 /*
- * A handler's standard input: a file in memory, with the body or, batch, a
- * line for each of the list.  A descriptor, or -1.
+ * Does a header of this name (either case) carry the secret itself, or what
+ * else must not be kept: GitLab's token, cookies, authorization?  Such are
+ * neither stored nor logged.
  */
-int	 message_input(const struct message *, const char *source, int batch);
+int	 message_secret_header(const struct sign_scheme *, const char *name);
 
-/* A descriptor with these bytes to read. */
-int	 message_file(const void *, size_t len);
+/* Does the scheme sign these?  Then sign_message.url, .method are needed. */
+int	 message_signs_url(const struct sign_scheme *);
+int	 message_signs_method(const struct sign_scheme *);
+
+/* Does the signature stand in the body, and cover some of it only? */
+int	 message_signed_inside(const struct sign_scheme *);
+
+/*
+ * Append the HMAC of these bytes under a key, in hex: a handshake's answer
+ * (Zoom's encryptedToken).  -1 if the key is none of HMAC.
+ */
+int	 message_hmac(const struct sign_key *, const void *, size_t len,
+	    struct buf *out) BUF_CHECKED;
 
 #endif /* MESSAGE_H */
