@@ -61,7 +61,7 @@ sign_check(const struct sign_scheme *s, struct sign_key *const *key,
 		return s->check(s, key, nkey, m, which, why);
 	if (scheme_find(s, m, &f, why) == 1)
 		return 1;
-	if (scheme_start(&k, why) == -1) {
+	if (s->made && scheme_start(&k, why) == -1) {
 		scheme_end(&k);
 		return 1;
 	}
@@ -73,7 +73,8 @@ sign_check(const struct sign_scheme *s, struct sign_key *const *key,
 		if (v == MATCH)
 			break;
 	}
-	scheme_end(&k);
+	if (s->made)
+		scheme_end(&k);
 	if (best != MATCH) {
 		*why = reason[best];
 		return 1;

@@ -15,8 +15,6 @@ scheme_start(struct scheme_making *k, const char **why)
 	const struct sign_scheme	*s = k->scheme;
 	const struct sign_message	*m = k->message;
 
-	if (!s->made)
-		return 0;
 	k->url.max = k->fields.max = k->values.max = SIZE_MAX - 1;
 	if (scheme_signs(s, 'u') && (m->url == NULL || *m->url == '\0')) {
 		*why = "no URL to check with";

@@ -114,7 +114,8 @@ add_signature(const struct sign_scheme *s, struct sign_key *const *key,
 	f.id.len = id == NULL ? 0 : strlen(id);
 	f.timestamp.p = at;
 	f.timestamp.len = scheme_time_write(s->clock, now, at);
-	if (scheme_start(&k, &why) == -1 || scheme_form_url(&k, 0) != 1)
+	if (s->made && (scheme_start(&k, &why) == -1 ||
+	    scheme_form_url(&k, 0) != 1))
 		goto out;
 	if (s->time_tag != NULL && !more && buf_addf(out, "%s%c%s%c",
 	    s->time_tag, s->sep, at, s->list[0]) == -1)
@@ -127,7 +128,8 @@ add_signature(const struct sign_scheme *s, struct sign_key *const *key,
 	}
 	rc = 0;
 out:
-	scheme_end(&k);
+	if (s->made)
+		scheme_end(&k);
 	return rc == -1 ? cut(out, before) : 0;
 }
 

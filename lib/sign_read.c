@@ -26,6 +26,7 @@ static int	 find_names(const struct sign_scheme *,
 		    const char **);
 static int	 half_other(const struct sign_message *, const char *,
 		    const char *);
+static int	 is_between(const struct sign_scheme *, char);
 static size_t	 count(const struct sign_message *, const char *,
 		    struct scheme_part *);
 static size_t	 count_member(const struct sign_message *, const char *,
@@ -82,12 +83,16 @@ size_t
 scheme_header(const struct sign_message *m, const char *name, size_t len,
     const char **value)
 {
-	size_t	 i, n = 0;
+	const char	*h;
+	size_t		 i, n = 0;
 
-	for (i = 0; i < m->nheader; i++)
-		if (strncasecmp(m->header[i].name, name, len) == 0 &&
-		    m->header[i].name[len] == '\0' && n++ == 0)
+	for (i = 0; i < m->nheader; i++) {
+		h = m->header[i].name;
+		if (len > 0 && (*h | 32) == (*name | 32) &&
+		    strncasecmp(h, name, len) == 0 && h[len] == '\0' &&
+		    n++ == 0)
 			*value = m->header[i].value;
+	}
 	return n;
 }
 
@@ -106,7 +111,7 @@ scheme_next(const struct sign_scheme *s, struct scheme_part *rest,
 			rest->len = 0;
 			return 1;
 		}
-		while (p < end && strchr(s->list, *p) == NULL)
+		while (p < end && !is_between(s, *p))
 			p++;
 		sep = memchr(e->tag, s->sep, (size_t)(p - e->tag));
 		if (sep != NULL) {
@@ -137,6 +142,18 @@ scheme_has_tag(const struct sign_scheme *s, struct scheme_element *e,
 	e->value += n;
 	e->value_len -= n;
 	return 1;
+}
+
+/* Not strchr(): it is asked of every byte. */
+static int
+is_between(const struct sign_scheme *s, char c)
+{
+	const char	*p;
+
+	for (p = s->list; *p != '\0'; p++)
+		if (*p == c)
+			return 1;
+	return 0;
 }
 
 /* The first family whose signature is there. */
