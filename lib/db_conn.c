@@ -242,7 +242,10 @@ db_plan_by_index(struct db *db)
 	return db_exec(db,
 	    "set enable_seqscan = off; set enable_hashjoin = off;"
 	    " set enable_mergejoin = off; set enable_bitmapscan = off;"
-	    " set plan_cache_mode = force_generic_plan");
+	    " set plan_cache_mode = force_generic_plan;"
+	    /* Since PostgreSQL 14; no row is looked up twice. */
+	    " select set_config(name, 'off', false) from pg_settings"
+	    " where name = 'enable_memoize'");
 }
 
 int

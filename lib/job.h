@@ -8,7 +8,8 @@
 
 #include "store.h"
 
-#define JOB_FLUSH_MS	5	/* an outcome waits so long for company */
+#define JOB_FLUSH_MS	20	/* an outcome waits so long for company, */
+#define JOB_FULL	500	/* or until they are so many */
 
 struct job {
 	const struct stmt	*stmt;

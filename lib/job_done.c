@@ -33,7 +33,7 @@ hurry(const struct store *s, int64_t now_ms)
 {
 	const struct delivery	*d;
 
-	if (now_ms - s->done_ms >= JOB_FLUSH_MS || s->ndone * 2 >= s->slots ||
+	if (now_ms - s->done_ms >= JOB_FLUSH_MS || s->ndone >= JOB_FULL ||
 	    s->stopping)
 		return 1;
 	for (d = s->done; d != NULL; d = d->after)

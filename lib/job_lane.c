@@ -15,6 +15,7 @@
 #define CLAIM_MAX	100	/* lanes at a time */
 #define CLAIM_PAUSE_MS	2
 #define CLAIM_SHARE	20	/* claiming costs at most 1/20 of the time, */
+#define CLAIM_CREDIT_MS	20	/* saved up while there was no need to, */
 #define CLAIM_MAX_MS	200	/* but new lanes don't wait for longer */
 #define TICK_MS		1000
 #define SLICE_MS	2000	/* before a lane is given to somebody hungry */
@@ -44,6 +45,7 @@ const size_t job_count = sizeof(job_all) / sizeof(*job_all);
 static const enum arr_type	two_ids[] = { ARR_INT8, ARR_INT8 };
 
 static struct lane *add(struct store *, int64_t, int64_t);
+static int64_t	 claim_pause(struct store *, int64_t);
 static void	 share(struct store *, size_t, int64_t);
 
 struct lane *
@@ -225,7 +227,7 @@ job_claimed(struct store *s, int64_t now_ms)
 {
 	struct lane	*l;
 	int		 i, known, n = db_rows(&s->db);
-	int64_t		 hold_ms, pause_ms, cost_ms = now_ms - s->sent_ms;
+	int64_t		 hold_ms;
 
 	for (i = 0; i < n; i++) {
 		l = job_lane(s, db_int(&s->db, i, 0));
@@ -252,14 +254,30 @@ job_claimed(struct store *s, int64_t now_ms)
 	}
 	s->hungry = n == 0;
 	s->ask_next = n == 0;
-	pause_ms = cost_ms * CLAIM_SHARE;
-	s->claim_floor_ms = now_ms + (pause_ms < CLAIM_PAUSE_MS ?
-	    CLAIM_PAUSE_MS : pause_ms > CLAIM_MAX_MS ? CLAIM_MAX_MS :
-	    pause_ms);
+	s->claim_floor_ms = now_ms + claim_pause(s, now_ms);
 	s->claim_ms = n > 0 ? s->claim_floor_ms : now_ms + s->poll_ms;
 	s->next_ms = now_ms;
 	if (n > 0)
 		s->locked_ms = 0;
+}
+
+/*
+ * How long not to claim again.  A look that came a moment too early must not
+ * keep a worker that was idle from looking again when it is told, so what
+ * counts is the share over a while.
+ */
+static int64_t
+claim_pause(struct store *s, int64_t now_ms)
+{
+	int64_t	 debt_ms, most_ms = CLAIM_CREDIT_MS * CLAIM_SHARE;
+
+	if (s->claim_paid_ms < now_ms - most_ms)
+		s->claim_paid_ms = now_ms - most_ms;
+	s->claim_paid_ms += (now_ms - s->sent_ms) * CLAIM_SHARE;
+	debt_ms = s->claim_paid_ms - now_ms;
+	if (debt_ms > CLAIM_MAX_MS)
+		s->claim_paid_ms = now_ms + (debt_ms = CLAIM_MAX_MS);
+	return debt_ms < CLAIM_PAUSE_MS ? CLAIM_PAUSE_MS : debt_ms;
 }
 
 /* Nothing was due: when will something be? */

@@ -43,7 +43,6 @@ struct store {
 	int		 up;		/* 0 away, 1 connecting, 2 there */
 	int64_t		 try_ms;	/* next attempt to connect */
 	int64_t		 server_ms;	/* unix time minus monotonic time */
-	int		 clock_told;
 	struct lane	*lanes;
 	size_t		 nlane;
 	struct delivery	*done, **done_end;	/* outcomes to write */
@@ -58,12 +57,13 @@ struct store {
 	struct lane	*page[STORE_LANES];
 	size_t		 npage, page_max;
 	enum health	 health;
-	int64_t		 tick_ms, claim_ms, claim_floor_ms, next_ms, pause_ms;
+	int64_t		 tick_ms, next_ms, pause_ms;
+	int64_t		 claim_ms, claim_floor_ms, claim_paid_ms;
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
 	int64_t		 rest_ms, state_ms, park_ms;	/* not before */
 	int		 bad;		/* statements failed in a row */
-	int		 hungry, shared, stopping, ask_next;
+	int		 hungry, shared, stopping, ask_next, clock_told;
 	int		 code;		/* why store_step() gave up */
 };
 
