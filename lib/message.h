@@ -39,8 +39,13 @@ int	 message_secret_header(const struct sign_scheme *, const char *name);
 int	 message_signs_url(const struct sign_scheme *);
 int	 message_signs_method(const struct sign_scheme *);
 
-/* Does the signature stand in the body, and cover some of it only? */
+/*
+ * Does the signature stand in the body, and cover some of it only?  Then
+ * sign_make() makes the whole body, not header lines.  May there be more than
+ * one signature, by several keys?
+ */
 int	 message_signed_inside(const struct sign_scheme *);
+int	 message_many_signatures(const struct sign_scheme *);
 
 /*
  * Append the HMAC of these bytes under a key, in hex: a handshake's answer
