@@ -28,7 +28,8 @@ db_prepare(struct db *db, const struct stmt *st)
 			return 0;
 	if (db->nready == sizeof(db->ready) / sizeof(*db->ready))
 		abort();
-	if (db_keep(db, PQprepare(db->conn, st->name, st->text, 0, NULL)) == -1)
+	if (db_keep(db, db_await(db, PQsendPrepare(db->conn, st->name,
+	    st->text, 0, NULL))) == -1)
 		return -1;
 	db->ready[db->nready++] = st;
 	return 0;
@@ -42,8 +43,8 @@ db_run(struct db *db, const struct stmt *st, size_t narg,
 		abort();
 	if (db_prepare(db, st) == -1)
 		return -1;
-	return db_keep(db, PQexecPrepared(db->conn, st->name, (int)narg, arg,
-	    NULL, NULL, 0));
+	return db_keep(db, db_await(db, PQsendQueryPrepared(db->conn, st->name,
+	    (int)narg, arg, NULL, NULL, 0)));
 }
 
 int
@@ -58,8 +59,8 @@ db_runv(struct db *db, const struct stmt *st, size_t narg,
 	if (db_prepare(db, st) == -1)
 		return -1;
 	split(arg, narg, val, len, form);
-	return db_keep(db, PQexecPrepared(db->conn, st->name, (int)narg, val,
-	    len, form, 0));
+	return db_keep(db, db_await(db, PQsendQueryPrepared(db->conn, st->name,
+	    (int)narg, val, len, form, 0)));
 }
 
 int
@@ -125,13 +126,13 @@ split(const struct db_arg *arg, size_t n, const char **val, int *len,
 int
 db_exec(struct db *db, const char *sql)
 {
-	return db_keep(db, PQexec(db->conn, sql));
+	return db_keep(db, db_await(db, PQsendQuery(db->conn, sql)));
 }
 
 int
 db_commit(struct db *db)
 {
-	PGresult	*r = PQexec(db->conn, "commit");
+	PGresult	*r = db_await(db, PQsendQuery(db->conn, "commit"));
 
 	if (r == NULL)
 		return db_failed_conn(db);

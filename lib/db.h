@@ -39,9 +39,11 @@ struct db {
 	char			 why[512];	/* db_error() */
 	const struct stmt	*ready[64];	/* the nready prepared so far */
 	size_t			 nready;
+	int	(*wait)(void *, int fd, int write, int ms); /* db_async.h */
+	void			*wait_arg;
 };
-
 #define DB_INIT	{ 0 }
+
 /* One parameter; val NULL is SQL null.  Binary where len is not DB_TEXT. */
 struct db_arg {
 	const void	*val;
@@ -55,30 +57,28 @@ struct db_arg {
 	(const char *[]){ __VA_ARGS__ }
 
 /*
- * Connect.  conninfo is libpq's, NULL means the PG* environment; tool becomes
- * application_name.  Refuses a schema of another version and a server that is
- * read-only.  db_error() and db_close() work after a failure too.
+ * Connect.  conninfo is libpq's, NULL: the PG* environment; tool becomes
+ * application_name.  Refuses a schema of another version and a read-only
+ * server.  db_error() and db_close() work after a failure too.
  */
 int	 db_open(struct db *, const char *conninfo, const char *tool)
 	    DB_CHECKED;
 void	 db_close(struct db *);
 
 /*
- * Run one statement with text parameters, and keep its result: how many rows.
- * narg must equal stmt->nparam; anything else is a bug and aborts.
+ * Run one statement with text parameters, keep its result: how many rows.
+ * narg must be stmt->nparam.
  */
 int	 db_run(struct db *, const struct stmt *, size_t narg,
 	    const char *const *arg) DB_CHECKED;
 
-/* The same with parameters that may be binary. */
+/* With parameters that may be binary. */
 int	 db_runv(struct db *, const struct stmt *, size_t narg,
 	    const struct db_arg *) DB_CHECKED;
 
-/* begin, rollback; or any constant text without parameters. */
-int	 db_exec(struct db *, const char *sql) DB_CHECKED;
+int	 db_exec(struct db *, const char *sql) DB_CHECKED;	/* constant */
 /* commit; the last result stays the last, to be printed now that it holds. */
 int	 db_commit(struct db *) DB_CHECKED;
-
 int	 db_rows(const struct db *);	/* of the last result */
 /* Text of one of its fields; NULL if it is SQL null. */
 const char *db_col(const struct db *, int row, int col);

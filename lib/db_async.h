@@ -47,6 +47,20 @@ int	 db_lost(const struct db *);
  */
 int	 db_notified(struct db *);
 
+/*
+ * Where db.wait is set, db_open(), db_run() and their kin wait by it instead
+ * of by poll(2), so that a program can serve others meanwhile: until fd can
+ * be read, or written to; -1 gives up, and the connection is closed.  It
+ * stays set over db_close() and db_open().
+ */
+
+/*
+ * After others could change the session: its role and settings as db_open()
+ * made them; all of it, prepared statements, locks and LISTEN included.
+ */
+int	 db_settings(struct db *) DB_CHECKED;
+int	 db_fresh(struct db *) DB_CHECKED;
+
 /* Plans for statements that join arrays by index, whatever statistics say. */
 int	 db_plan_by_index(struct db *) DB_CHECKED;
 

@@ -77,10 +77,14 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 			    NULL };
 	const char	*val[] = { CONNECT_TIMEOUT, TCP_TIMEOUT_MS, "10", "5",
 			    "4", tool, conninfo, tool, "UTF8", NULL };
+	int		 (*wait)(void *, int, int, int) = db->wait;
+	void		*wait_arg = db->wait_arg;
 	PQconninfoOption *o;
 	char		*why = NULL;
 
 	memset(db, 0, sizeof(*db));
+	db->wait = wait;
+	db->wait_arg = wait_arg;
 	db->tool = tool;
 	if (conninfo != NULL && (strchr(conninfo, '=') != NULL ||
 	    strstr(conninfo, "://") != NULL)) {
@@ -114,6 +118,13 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 	if (db_start(db, conninfo, tool) == -1)
 		return -1;
 	while ((rc = db_step(db)) == 0) {
+		if (db->wait != NULL) {
+			if (db->wait(db->wait_arg, db_socket(db),
+			    db->wants_write, 1000) == -1)
+				return db_fail(db, EX_TEMPFAIL,
+				    "database: given up");
+			continue;
+		}
 		pfd.fd = db_socket(db);
 		pfd.events = db->wants_write ? POLLOUT : POLLIN;
 		rc = poll(&pfd, 1, atoi(CONNECT_TIMEOUT) * 1000);
@@ -126,6 +137,38 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 			    strerror(errno));
 	}
 	return rc == 1 ? 0 : -1;
+}
+
+PGresult *
+db_await(struct db *db, int sent)
+{
+	PGresult	*r, *last = NULL;
+	int		 unsent = 1;
+
+	if (sent == 0)
+		return NULL;
+	for (;;) {
+		while (db->wait != NULL &&
+		    ((unsent && (unsent = PQflush(db->conn)) == 1) ||
+		    PQisBusy(db->conn))) {
+			if (db->wait(db->wait_arg,
+			    PQsocket(db->conn), unsent, 1000) == -1) {
+				PQclear(last);
+				db_close(db);
+				return NULL;
+			}
+			if (PQconsumeInput(db->conn) == 0)
+				break;
+		}
+		if ((r = PQgetResult(db->conn)) == NULL)
+			return last;
+		PQclear(last);
+		last = r;
+		if (PQresultStatus(r) == PGRES_COPY_IN ||
+		    PQresultStatus(r) == PGRES_COPY_OUT ||
+		    PQstatus(db->conn) == CONNECTION_BAD)
+			return last;
+	}
 }
 
 int
@@ -269,6 +312,22 @@ db_listen(struct db *db, const char *follower)
 	if (rc < 0 || (size_t)rc >= sizeof(sql))
 		return db_fail(db, EX_SOFTWARE, "channel name too long");
 	return db_exec(db, sql);
+}
+
+int
+db_settings(struct db *db)
+{
+	if (db_exec(db, "reset session authorization") == -1 ||
+	    db_exec(db, "reset role") == -1)
+		return -1;
+	return connected(db);
+}
+
+int
+db_fresh(struct db *db)
+{
+	db->nready = 0;
+	return db_exec(db, "discard all") == -1 ? -1 : connected(db);
 }
 
 int
