@@ -27,7 +27,8 @@ override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 CC	= gcc
 CLANG	= clang
-PKG	= libpq libcurl libssl libcrypto libbsd-overlay
+# zlib: hook-receive unpacks bodies of senders that compress them.
+PKG	= libpq libcurl libssl libcrypto libbsd-overlay zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKG))
 PKG_LIBS := $(shell pkg-config --libs $(PKG))
 SSL_LIBS := $(shell pkg-config --libs libssl libcrypto)

@@ -281,7 +281,8 @@ http_reason(int status)
 		int		 status;
 		const char	*reason;
 	} table[] = {
-		{ 200, "OK" }, { 202, "Accepted" }, { 400, "Bad Request" },
+		{ 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" },
+		{ 400, "Bad Request" },
 		{ 401, "Unauthorized" }, { 404, "Not Found" },
 		{ 405, "Method Not Allowed" }, { 408, "Request Timeout" },
 		{ 413, "Content Too Large" },
