@@ -47,11 +47,13 @@
 #	events N [COLUMN=SQL ...] N events, with payloads of 300 bytes
 #	fan_out			hook-fanout until nothing waits
 #	delivered		how many deliveries have been
-#	settle			vacuum analyze and a checkpoint, so that each
+#	settle [TABLE, ...]	vacuum analyze and a checkpoint, so that each
 #				run starts from the same
 #
 # Programs.
 #
+#	start_followers		hook-deliver -f and hook-fanout -f, until that
+#				sleeps: $deliver_pid, $fanout_pid
 #	timed command ...	runs it: $wall, $cpu (seconds), $rss (KiB), and
 #				fails unless it exits 0
 #	start command ...	in the background: $pid, $log
@@ -61,6 +63,8 @@
 #	start_nginx		answers 204 to everything: $url
 #	start_recv [option ...]	t/bench/recv.c, which has the options: $url,
 #				$recv_log; "recv_count" prints how many came
+#	latencies PACE RECV	t/bench/pace.c, which makes events at a pace:
+#				ms from commit to first arrival, one a line
 #	bare N [option ...]	t/bench/bare.c, against $url: $bare_rate (a
 #				second), $bare_cpu (seconds a request)
 #
@@ -88,7 +92,8 @@ note() {
 }
 
 die() {
-	echo "$section: $*" >&2
+	printf '%s\n' "$*" | tr '\n\t' '  ' | tr -s ' ' >&2
+	echo >&2
 	exit 70
 }
 
@@ -200,7 +205,7 @@ bench_db() {
 	PGDATABASE=postgres sql "create database $db
 	    template bench_template" >&2 || die 'no database'
 	export PGDATABASE="$db"
-	echo "$db" >>"$BENCH_WORK/databases"
+	[ -n "$own_pg" ] || echo "$db" >>"$BENCH_WORK/databases"
 }
 
 start_pg() {
@@ -317,7 +322,8 @@ events() {
 }
 
 fan_out() {
-	hook-fanout 2>"$work/fanout.log" || die "$(tail -n 1 "$work/fanout.log")"
+	hook-fanout 2>"$work/fanout.log" ||
+	    die "$(tail -n 1 "$work/fanout.log")"
 }
 
 delivered() {
@@ -326,7 +332,16 @@ delivered() {
 }
 
 settle() {
-	psql -X -q -c 'vacuum analyze' -c checkpoint
+	psql -X -q -c "vacuum analyze ${1-}" -c checkpoint
+}
+
+start_followers() {
+	start hook-deliver -f
+	deliver_pid=$pid
+	start hook-fanout -f
+	fanout_pid=$pid
+	until_true 20 '[ "$(sql "select count(*) from webhook_wakeup
+	    where asleep")" -ge 1 ]'
 }
 
 clocked() {	# NAME
@@ -393,6 +408,25 @@ start_nginx() {
 	until_true 10 'curl -s -o /dev/null "$url/" || ! kill -0 $nginx_pid'
 	kill -0 "$nginx_pid" 2>/dev/null ||
 	    die "nginx: $(tail -n 1 "$work/nginx/errors")"
+}
+
+start_recv() {
+	recv_log=$work/recv.$((n_start + 1)).arrived
+	rm -f "$work/recv.port"
+	start "$BUILD/bench/recv" -o "$recv_log" -p "$work/recv.port" "$@"
+	recv_pid=$pid
+	until_true 10 '[ -s "$work/recv.port" ]'
+	url=http://127.0.0.1:$(cat "$work/recv.port")
+}
+
+recv_count() {
+	curl -s "$url/_count"
+}
+
+# What "pace" printed joined with what the receiver wrote: milliseconds.
+latencies() {	# PACE RECV
+	awk 'NR == FNR { at[$1] = $2; next }
+	    ($1 in at) && !seen[$1]++ { print ($2 - at[$1]) / 1000 }' "$@"
 }
 
 bare() {
