@@ -4,26 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "hint.h"
+#include "facts.h"
+#include "hint_int.h"
+#include "sign_int.h"
 
-/* Ways in which a body is changed before it is verified. */
-enum change { NEWLINE_ADDED, NEWLINE_LOST, CRLF_MADE, CRLF_LOST, NCHANGE };
-
-static const char	*const told[NCHANGE] = {
-	[NEWLINE_ADDED] = "good without the line end behind the body, which "
-	    "something added",
-	[NEWLINE_LOST] = "good with a line end behind the body, which "
-	    "something took off",
-	[CRLF_MADE] = "good with LF line ends, which something made CRLF",
-	[CRLF_LOST] = "good with CRLF line ends, which something made LF",
-};
+#define OTHERS_MAX	4	/* schemes named in a hint */
 
 static int	 add_time(const struct hint *, struct buf *);
-static int	 add_body(const struct hint *, struct buf *);
-static int	 undo(const struct hint *, enum change, struct buf *);
-static int	 without_cr(const char *, size_t, struct buf *);
-static int	 with_cr(const char *, size_t, struct buf *);
+static int	 add_different(const struct hint *, struct buf *);
+static int	 add_other_key(const struct hint *, struct buf *);
 static int	 add_other_scheme(const struct hint *, struct buf *);
+static int	 add_phrase(const char *, struct buf *);
 
 int
 hint_add(const struct hint *h, const char *why, struct buf *out)
@@ -31,13 +22,26 @@ hint_add(const struct hint *h, const char *why, struct buf *out)
 	if (why == SIGN_TOO_OLD || why == SIGN_TOO_NEW)
 		return add_time(h, out);
 	if (why == SIGN_DIFFERENT)
-		return add_body(h, out);
+		return add_different(h, out);
 	if (why == SIGN_OTHER_KIND)
-		return buf_adds(out, ": whsec_ secrets check v1, whpk_ keys "
-		    "check v1a");
+		return buf_addf(out, ": the secret is of another kind; this "
+		    "takes %s%s", facts_secret(h->scheme, 0),
+		    h->scheme->secret == SCHEME_SECRET_WH ?
+		    ": whsec_ secrets check v1, whpk_ keys check v1a" : "");
 	if (why == SIGN_NO_HEADER)
 		return add_other_scheme(h, out);
-	return 0;
+	if (why == SIGN_MALFORMED || why == SIGN_UNKNOWN)
+		return add_phrase(hint_form(h), out);
+	return add_phrase(hint_time(h), out);
+}
+
+int
+hint_good(const struct hint *h)
+{
+	const char	*why;
+
+	return sign_check(h->scheme, h->key, h->nkey, &h->message, h->now,
+	    SIGN_NO_TOLERANCE, NULL, &why) == 0;
 }
 
 static int
@@ -56,97 +60,74 @@ add_time(const struct hint *h, struct buf *out)
 }
 
 static int
-add_body(const struct hint *h, struct buf *out)
+add_different(const struct hint *h, struct buf *out)
 {
-	struct hint	 other = *h;
-	struct buf	 body = BUF_INIT(2 * h->message.body_len + 2);
-	const char	*why;
-	int		 c, rc = 0;
+	const char	*found;
+	int		 rc;
 
-	for (c = 0; c < NCHANGE; c++) {
-		buf_reset(&body);
-		if ((rc = undo(h, c, &body)) == -1)
-			break;
-		if (rc == 0)
-			continue;
-		other.message.body = body.s;
-		other.message.body_len = body.len;
-		if (sign_check(h->scheme, h->key, h->nkey, &other.message,
-		    h->now, SIGN_NO_TOLERANCE, NULL, &why) == 0)
-			break;
+	if ((found = hint_body(h)) == NULL && (found = hint_url(h)) == NULL &&
+	    (found = hint_secret(h)) == NULL) {
+		if ((rc = add_other_key(h, out)) != 0)
+			return rc == 1 ? 0 : -1;
+		found = hint_time(h);
 	}
-	buf_free(&body);
-	if (rc == -1)
-		return -1;
-	return buf_addf(out, ": %s", c < NCHANGE ? told[c] : "another secret,"
-	    " or the body was changed (parsed and written again?)");
+	if (found == NULL && scheme_signs(h->scheme, 'u'))
+		found = "another secret, or another URL than the sender "
+		    "knows (behind a proxy?), or the body was changed";
+	if (found == NULL && h->scheme->kind[0].alg == SCHEME_TOKEN)
+		found = "another secret";
+	return add_phrase(found != NULL ? found : "another secret, or the "
+	    "body was changed (parsed and written again?)", out);
 }
 
-/* What the body was before the change; 0 if it can't have been that. */
+/* 1 if another secret than the accepted ones would do. */
 static int
-undo(const struct hint *h, enum change c, struct buf *out)
+add_other_key(const struct hint *h, struct buf *out)
 {
-	const char	*s = h->message.body;
-	size_t		 n = h->message.body_len;
+	struct hint	 try = *h;
+	size_t		 i;
 
-	switch (c) {
-	case NEWLINE_ADDED:
-		if (n == 0 || s[n - 1] != '\n')
-			return 0;
-		n -= n > 1 && s[n - 2] == '\r' ? 2 : 1;
-		return buf_add(out, s, n) == -1 ? -1 : 1;
-	case NEWLINE_LOST:
-		if ((n > 0 && buf_add(out, s, n) == -1) ||
-		    buf_adds(out, "\n") == -1)
-			return -1;
-		return 1;
-	case CRLF_MADE:
-		return without_cr(s, n, out);
-	case CRLF_LOST:
-		return with_cr(s, n, out);
-	default:
-		return 0;
+	for (i = 0; i < h->nother; i++) {
+		try.scheme = h->other[i].scheme;
+		try.key = &h->other[i].key;
+		try.nkey = 1;
+		if (hint_good(&try))
+			return buf_addf(out, ": good with the secret of %s",
+			    h->other[i].name) == -1 ? -1 : 1;
 	}
+	return 0;
 }
 
-static int
-without_cr(const char *s, size_t n, struct buf *out)
-{
-	size_t	 i;
-
-	for (i = 0; i < n; i++)
-		if ((s[i] != '\r' || i + 1 == n || s[i + 1] != '\n') &&
-		    buf_add(out, s + i, 1) == -1)
-			return -1;
-	return out->len != n;
-}
-
-static int
-with_cr(const char *s, size_t n, struct buf *out)
-{
-	size_t	 i;
-
-	for (i = 0; i < n; i++)
-		if ((s[i] == '\n' && (i == 0 || s[i - 1] != '\r') &&
-		    buf_adds(out, "\r") == -1) || buf_add(out, s + i, 1) == -1)
-			return -1;
-	return out->len != n;
-}
-
+/* Of several that have the same header, those whose form it has. */
 static int
 add_other_scheme(const struct hint *h, struct buf *out)
 {
 	const struct sign_scheme	*s;
+	struct hint			 try = *h;
 	const char			*id, *why;
 	int64_t				 at;
 	size_t				 i;
+	int				 n = 0;
 
 	if (h->message.nheader == 0)
 		return buf_adds(out, ": no header was given");
-	for (i = 0; (s = sign_scheme_at(i)) != NULL; i++)
-		if (s != h->scheme &&
-		    sign_read(s, &h->message, &id, &at, &why) == 0)
-			return buf_addf(out, ": the headers are %s",
-			    sign_scheme_name(s));
+	for (i = 0; n < OTHERS_MAX && (s = sign_scheme_at(i)) != NULL; i++) {
+		try.scheme = s;
+		if (s == h->scheme || s->kind[0].alg == SCHEME_TOKEN ||
+		    *s->names[0].signature == '.' ||
+		    sign_read(s, &h->message, &id, &at, &why) != 0 ||
+		    hint_form(&try) != NULL)
+			continue;
+		if (buf_addf(out, "%s%s", n == 0 ? ": the headers are " :
+		    " or ", sign_scheme_name(s)) == -1)
+			return -1;
+		n++;
+	}
 	return 0;
+}
+
+static int
+add_phrase(const char *phrase, struct buf *out)
+{
+	return phrase == NULL ? 0 : buf_addf(out, ": %s", phrase);
 }

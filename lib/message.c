@@ -67,6 +67,12 @@ message_signs_method(const struct sign_scheme *s)
 }
 
 int
+message_needs_id(const struct sign_scheme *s)
+{
+	return s->names[0].id != NULL;
+}
+
+int
 message_signed_inside(const struct sign_scheme *s)
 {
 	return s->make != NULL;

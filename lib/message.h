@@ -41,9 +41,10 @@ int	 message_signs_method(const struct sign_scheme *);
 
 /*
  * Does the signature stand in the body, and cover some of it only?  Then
- * sign_make() makes the whole body, not header lines.  May there be more than
- * one signature, by several keys?
+ * sign_make() makes the whole body, not header lines.  Does that need an id?
+ * May there be more than one signature, by several keys?
  */
+int	 message_needs_id(const struct sign_scheme *);
 int	 message_signed_inside(const struct sign_scheme *);
 int	 message_many_signatures(const struct sign_scheme *);
 

@@ -17,6 +17,8 @@ const char	 SIGN_TOO_OLD[] = "timestamp is too old";
 const char	 SIGN_TOO_NEW[] = "timestamp is in the future";
 const char	 SIGN_DIFFERENT[] = "signature does not match";
 const char	 SIGN_OTHER_KIND[] = "no signature for this kind of secret";
+const char	 SIGN_MALFORMED[] = "signature is malformed";
+const char	 SIGN_UNKNOWN[] = "no signature that this scheme knows";
 
 /* What came of a key, the best first. */
 enum verdict {
@@ -25,9 +27,9 @@ enum verdict {
 
 static const char	*const reason[] = {
 	[DIFFERENT] = SIGN_DIFFERENT,
-	[MALFORMED] = "signature is malformed",
+	[MALFORMED] = SIGN_MALFORMED,
 	[OTHER_KIND] = SIGN_OTHER_KIND,
-	[UNKNOWN] = "no signature that this scheme knows",
+	[UNKNOWN] = SIGN_UNKNOWN,
 	[BROKEN] = "signature can't be computed",
 	[NO_KEY] = "no secret to check with",
 };

@@ -82,7 +82,8 @@ int	 sign_check(const struct sign_scheme *, struct sign_key *const *key,
 	    size_t nkey, const struct sign_message *, int64_t now,
 	    int64_t tolerance, size_t *which, const char **why);
 extern const char SIGN_TOO_OLD[], SIGN_TOO_NEW[], SIGN_DIFFERENT[],
-	    SIGN_OTHER_KIND[], SIGN_NO_HEADER[];
+	    SIGN_OTHER_KIND[], SIGN_NO_HEADER[], SIGN_MALFORMED[],
+	    SIGN_UNKNOWN[];
 
 /* Only read: *id (NULL: none) and *at (-1: none).  0, or 1 with *why. */
 int	 sign_read(const struct sign_scheme *, const struct sign_message *,

@@ -11,10 +11,9 @@
 #include "sign_int.h"
 
 const char	 SIGN_NO_HEADER[] = "no signature header";
-const char	 SIGN_BAD_TIME[] = "timestamp is not a number of seconds";
 
 static const char	*const bad_time[] = {
-	[SCHEME_SECONDS] = SIGN_BAD_TIME,
+	[SCHEME_SECONDS] = "timestamp is not a number of seconds",
 	[SCHEME_MS] = "timestamp is not a number of milliseconds",
 	[SCHEME_RFC3339] = "timestamp is not like 2025-01-31T12:00:00Z",
 	[SCHEME_HTTP_DATE] =
@@ -167,7 +166,7 @@ find_names(const struct sign_scheme *s, const struct sign_message *m,
 
 	if (count(m, ours->signature, &v) == 0) {
 		if (*ours->signature == '.')
-			return no(why, "no signature in the body");
+			return no(why, "no signature in the body, or two, or no JSON");
 		if (other->signature == NULL ||
 		    count(m, other->signature, &v) == 0)
 			return no(why, SIGN_NO_HEADER);
@@ -208,18 +207,21 @@ count(const struct sign_message *m, const char *where,
 	return n;
 }
 
-/* A member that is no plain text or number is as good as an empty one. */
+/*
+ * One that comes twice is none.  What is no plain text or number is as good
+ * as an empty one.
+ */
 static size_t
 count_member(const struct sign_message *m, const char *path,
     struct scheme_part *value)
 {
 	struct member	 found;
-	int		 rc;
 
 	value->p = "";
 	value->len = 0;
-	if ((rc = member_find(m->body, m->body_len, path, &found)) != 1)
-		return rc == 0 ? 0 : 2;
+	if (m->body_len == 0 ||
+	    member_find(m->body, m->body_len, path, &found) != 1)
+		return 0;
 	if (found.len >= 2 && *found.s == '"') {
 		found.s++;
 		found.len -= 2;

@@ -1,0 +1,17 @@
+/*
+ * facts.h - the table of schemes in words, for those who list it.
+ */
+#ifndef FACTS_H
+#define FACTS_H
+
+#include "buf.h"
+#include "sign.h"
+
+/* Append all schemes: aligned columns with a heading; a JSON object a line. */
+int	 facts_table(struct buf *) BUF_CHECKED;
+int	 facts_json(struct buf *) BUF_CHECKED;
+
+/* The kind of secret that a scheme takes, to end a sentence with. */
+const char *facts_secret(const struct sign_scheme *, int for_signing);
+
+#endif /* FACTS_H */
