@@ -6,43 +6,22 @@ unset PGHOST PGPORT PGUSER PGDATABASE PGPASSWORD
 mkdir "$work/tmp"
 chmod 711 "$work/tmp"
 cd "$work" || exit
-bench() {
-	TMPDIR=$work/tmp run "$top/scripts/bench" "$@"
-}
-
-bench -q -s none
-exits 64 'a section that is not there is a usage error'
-like "$(cat "$work/err")" 'there are: drain ' '... that names those that are'
-bench -q extra
-exits 64 'so is an argument'
-[ ! -e bench.ndjson ]
-check '... and nothing was written'
-
-bench -q -s fanout
-exits 0 'one section runs, whatever it measures'
-is "$(jq -r 'select(.figure) | "\(.name)|\(.figure) \(.unit)"' bench.ndjson)" \
-    "$(sed -n 's/^\(fan-out.*[^ ]\)  *\([0-9.]* [^ ]*\)  *>=.*/\1|\2/p' \
-	"$work/out")" 'the table and bench.ndjson have the same figures'
-is "$(jq -s '[.[] | select(.figure)] | length' bench.ndjson)" 2 \
-    '... two of them'
-is "$(jq -r 'select(.met != null) | .met == (.figure >= .target)' \
-    bench.ndjson | sort -u)" true '... and met is what the target says'
-like "$(head -n 1 bench.ndjson)" '"quick":true.*"cpus":[0-9]' \
-    'the first record is of the machine'
-is "$(ls "$work/tmp")" '' 'nothing is left behind'
-
-# Sections of our own, beside the words of the real ones.
+# The real program and its words, with one real section and some of ours.
 mkdir -p "$work/top/t/bench"
 cp -R "$top/scripts" "$top/sql" "$work/top"
-cp "$top/t/bench/lib.sh" "$work/top/t/bench"
-printf 'bench-tools:\n' >"$work/top/Makefile"
+cp "$top/t/bench/lib.sh" "$top"/t/bench/[0-9]*-fanout.sh "$work/top/t/bench"
+printf 'bench-tools:\n\t$(MAKE) -C %s BUILD=$(BUILD) SAN=$(SAN) $@\n' \
+    "$top" >"$work/top/Makefile"
+bench() {
+	TMPDIR=$work/tmp run "$work/top/scripts/bench" "$@"
+}
 section() {	# NAME
 	{
 		echo '. "${0%/*}/lib.sh"'
 		cat
 	} >"$work/top/t/bench/$1.sh"
 }
-section 1-words <<'EOT'
+section 01-words <<'EOT'
 	row -b 4 -r ge:0.5 'half' 2 /s
 	row -b 4 -r le:0.4 'more' 2 /s le 3
 	row 'plain' 7.25 ms
@@ -51,15 +30,15 @@ section 1-words <<'EOT'
 	seq 100 >"$work/n"
 	row "p$(percentile 50 "$work/n") p$(percentile 99 "$work/n")" 1 x
 EOT
-section 2-broken <<'EOT'
+section 02-broken <<'EOT'
 	start sleep 1000
 	echo "$pid" >"$TMPDIR/../left"
 	false
 EOT
-section 3-told <<'EOT'
+section 03-told <<'EOT'
 	die 'no such thing'
 EOT
-section 4-database <<'EOT'
+section 04-database <<'EOT'
 	bench_db
 	url=http://127.0.0.1:9
 	subs 3
@@ -67,7 +46,24 @@ section 4-database <<'EOT'
 	fan_out
 	row 'deliveries' "$(sql 'select count(*) from webhook_deliveries')" x
 EOT
-TMPDIR=$work/tmp run "$work/top/scripts/bench" -q
+
+bench -q -s none
+exits 64 'a section that is not there is a usage error'
+like "$(cat "$work/err")" 'there are: words ' '... that names those that are'
+bench -q extra
+exits 64 'so is an argument'
+[ ! -e bench.ndjson ]
+check '... and nothing was written'
+
+bench -q
+like "$(head -n 1 bench.ndjson)" '"quick":true.*"cpus":[0-9]' \
+    'the first record is of the machine'
+is "$(jq -r 'select(.section == "fanout") | "\(.name)|\(.figure) \(.unit)"' \
+    bench.ndjson)" \
+    "$(sed -n 's/^\(fan-out.*[^ ]\)  *\([0-9.]* [^ ]*\)  *>=.*/\1|\2/p' \
+	"$work/out")" 'the table and bench.ndjson have the same figures'
+is "$(jq -r 'select(.section == "fanout") | .met == (.figure >= .target)' \
+    bench.ndjson | xargs)" 'true true' '... and met is what the target says'
 exits 70 'a section that cannot be run makes it exit 70'
 is "$(jq -r '"\(.name) \(.ratio) \(.met)"' bench.ndjson |
     sed -n '2,4p' | xargs)" 'half 0.5 true more 0.5 false plain null null' \
@@ -89,7 +85,7 @@ like "$(grep ^deliveries "$work/out")" ' 60 x ' '... and the others are run'
 check 'what a section left running is ended'
 is "$(ls "$work/tmp")" '' 'nothing is left behind'
 
-section 2-broken <<'EOT'
+section 02-broken <<'EOT'
 	bench_db
 	start sleep 1000
 	echo "$pid" >"$TMPDIR/../left"

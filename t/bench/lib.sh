@@ -332,7 +332,8 @@ delivered() {
 }
 
 settle() {
-	psql -X -q -c "vacuum analyze ${1-}" -c checkpoint
+	psql -X -q -c "vacuum analyze ${1-}"
+	quick || psql -X -q -c checkpoint
 }
 
 start_followers() {
