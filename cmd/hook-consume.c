@@ -424,7 +424,7 @@ wait_some(struct consumer *c, struct look *l, int64_t now_ms)
 		until_ms = l->pause_ms;
 	else if (c->outcomes != NULL || c->printed.first != NULL)
 		return;
-	else if (!c->stopping && !l->ending && c->running.n < c->jobs &&
+	else if (!l->ending && consumer_start(c, now_ms) > 0 &&
 	    l->at_ms < until_ms)
 		until_ms = l->at_ms;
 	if (c->held > 0 && c->renew_ms < until_ms && now_ms >= l->pause_ms)

@@ -13,6 +13,8 @@
 
 #define OUTPUT_MAX	(16 * 1024 * 1024)	/* bytes of standard output */
 #define COMMIT_TRIES	3
+#define AHEAD_MS	50	/* work that is claimed before it can run */
+#define AHEAD_MAX	64	/* ... and as runs, for each job */
 #define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
 
 static int	 commit_one(struct consumer *, struct run *);
@@ -36,6 +38,7 @@ consumer_init(struct consumer *c)
 	c->feed.db.wait = hook_wait;
 	c->feed.db.wait_arg = c;
 	feed_init(&c->feed);
+	c->run_ms = 1000;	/* until that is known */
 }
 
 void
@@ -77,6 +80,7 @@ size_t
 consumer_start(struct consumer *c, int64_t now_ms)
 {
 	struct run	*r;
+	size_t		 ahead;
 
 	while (!c->stopping && c->running.n < c->jobs &&
 	    (r = shift(&c->waiting)) != NULL)
@@ -84,9 +88,13 @@ consumer_start(struct consumer *c, int64_t now_ms)
 			consumer_judge(c, r);
 		else
 			consumer_put(&c->running, r);
-	if (c->stopping || c->running.n + c->waiting.n >= c->jobs)
+	ahead = c->run_ms * AHEAD_MAX < AHEAD_MS ? AHEAD_MAX :
+	    (size_t)(AHEAD_MS / c->run_ms);
+	ahead *= c->jobs;
+	if (c->stopping || c->waiting.n > ahead / 2 ||
+	    c->running.n + c->waiting.n >= c->jobs + ahead)
 		return 0;
-	return c->jobs - c->running.n - c->waiting.n;
+	return c->jobs + ahead - c->running.n - c->waiting.n;
 }
 
 static int
@@ -97,6 +105,7 @@ start_one(struct consumer *c, struct run *r, int64_t now_ms)
 	char	**env;
 	int	 in, rc;
 
+	r->start_ms = now_ms;
 	memset(&r->h, 0, sizeof(r->h));
 	r->h.out = r->h.err = -1;
 	if (now_ms >= lease_of(r)) {
@@ -152,9 +161,11 @@ consumer_serve(struct consumer *c, int64_t now_ms)
 			handler_kill(&r->h);
 		}
 		handler_drain(&r->h);
-		if (handler_step(&r->h, &c->guard, look, now_ms))
+		if (handler_step(&r->h, &c->guard, look, now_ms)) {
+			c->run_ms += ((double)(now_ms - r->start_ms) -
+			    c->run_ms) / 8;
 			consumer_judge(c, r);
-		else
+		} else
 			consumer_put(&still, r);
 	}
 	c->running = still;
@@ -205,6 +216,7 @@ hook_wait(void *arg, int fd, int write, int timeout_ms)
 	if (c->stopping && now_ms >= c->stop_ms + LAST_WORDS_MS)
 		return -1;
 	consumer_wait(c, fd, write, timeout_ms);
+	consumer_start(c, follow_now_ms());
 	return 0;
 }
 

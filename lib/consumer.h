@@ -29,6 +29,7 @@ struct run {
 	struct parcel	*list;		/* 1 or more */
 	size_t		 n;
 	struct handler	 h;
+	int64_t		 start_ms;
 	int		 lost;		/* its lease ended */
 	int		 cut;		/* stopped with us */
 	int		 tries;		/* to commit what it printed */
@@ -58,6 +59,7 @@ struct consumer {
 	struct runs	 dropped;	/* to be freed */
 	struct parcel	*outcomes, **outcomes_end;
 	size_t		 held;		/* messages in all of these */
+	double		 run_ms;	/* that a run takes, of late */
 	int64_t		 renew_ms;
 	int64_t		 stop_ms;	/* when handlers are stopped; 0: no */
 	int		 stopping;	/* 1 finish, 2 stop them, 3 kill them */
@@ -69,7 +71,10 @@ void	 consumer_init(struct consumer *);
 /* Take messages that were claimed. */
 int	 consumer_take(struct consumer *, struct parcel *) BUF_CHECKED;
 
-/* Start what waits, as there is room; how many more could be. */
+/*
+ * Start what waits, as there is room; how many more runs are wanted: some
+ * ahead of those that run, where these are short.
+ */
 size_t	 consumer_start(struct consumer *, int64_t now_ms);
 
 /* Serve the handlers: take what they wrote, signals that are due, ends. */
