@@ -113,9 +113,8 @@ main(int argc, char *argv[])
 	}
 	for (i = 0; i < nkey; i++)
 		if ((key[i] = secret_key(path[i], scheme, 1, &why)) == NULL)
-			errx(EX_DATAERR, "%s: %s; to sign %s takes %s",
-			    path[i] == NULL ? "HOOK_SECRET" : path[i], why,
-			    sign_scheme_name(scheme), facts_secret(scheme, 1));
+			errx(EX_DATAERR, "%s: %s", path[i] == NULL ?
+			    "HOOK_SECRET" : path[i], why);
 	if (buf_readall(&body, STDIN_FILENO) == -1)
 		err(errno == EFBIG ? EX_DATAERR : EX_TEMPFAIL,
 		    "standard input");

@@ -183,8 +183,7 @@ read_secrets(struct secrets *k, const struct sign_scheme *scheme)
 		k->string[i] = k->text[i].s;
 		if ((k->key[i] = sign_key(scheme, k->text[i].s, 0, &why)) ==
 		    NULL)
-			errx(EX_DATAERR, "%s: %s; %s takes %s", name, why,
-			    sign_scheme_name(scheme), facts_secret(scheme, 0));
+			errx(EX_DATAERR, "%s: %s", name, why);
 	}
 	for (i = 0; i < k->nother; i++) {
 		k->other[i].scheme = scheme;

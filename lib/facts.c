@@ -88,26 +88,6 @@ facts_json(struct buf *out)
 	return 0;
 }
 
-const char *
-facts_secret(const struct sign_scheme *s, int for_signing)
-{
-	switch (s->secret) {
-	case SCHEME_SECRET_WH:
-		return for_signing ? "a whsec_ secret or a whsk_ key" :
-		    "a whsec_ secret or a whpk_ key";
-	case SCHEME_SECRET_HEX:
-		return "hex digits";
-	case SCHEME_SECRET_ED25519:
-		return for_signing ? "a private key in hex or PEM" :
-		    "a public key in hex or PEM";
-	case SCHEME_SECRET_P256:
-		return for_signing ? "a private key in PEM" :
-		    "a public key in base64 or PEM";
-	default:
-		return "text, as it is";
-	}
-}
-
 /* What the signature looks like: t=<time>,v1=<hex> */
 static int
 add_form(const struct sign_scheme *s, struct buf *out)

@@ -11,7 +11,4 @@
 int	 facts_table(struct buf *) BUF_CHECKED;
 int	 facts_json(struct buf *) BUF_CHECKED;
 
-/* The kind of secret that a scheme takes, to end a sentence with. */
-const char *facts_secret(const struct sign_scheme *, int for_signing);
-
 #endif /* FACTS_H */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "facts.h"
 #include "hint_int.h"
 #include "sign_int.h"
 
@@ -24,10 +23,8 @@ hint_add(const struct hint *h, const char *why, struct buf *out)
 	if (why == SIGN_DIFFERENT)
 		return add_different(h, out);
 	if (why == SIGN_OTHER_KIND)
-		return buf_addf(out, ": the secret is of another kind; this "
-		    "takes %s%s", facts_secret(h->scheme, 0),
-		    h->scheme->secret == SCHEME_SECRET_WH ?
-		    ": whsec_ secrets check v1, whpk_ keys check v1a" : "");
+		return buf_adds(out, ": whsec_ secrets check v1, whpk_ keys "
+		    "check v1a");
 	if (why == SIGN_NO_HEADER)
 		return add_other_scheme(h, out);
 	if (why == SIGN_MALFORMED || why == SIGN_UNKNOWN)

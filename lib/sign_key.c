@@ -167,7 +167,7 @@ read_hex(struct sign_key *key, const char *s, const char **why)
 
 	n = hex_decode(s, strlen(s), raw, sizeof(raw));
 	if (n < CHECK_MIN)
-		rc = refuse(why, n == -1 ? "not hex digits, two a byte" :
+		rc = refuse(why, n == -1 ? "not hex digits, two for each byte" :
 		    "shorter than 16 bytes");
 	else
 		rc = read_bytes(key, raw, (size_t)n, why);
