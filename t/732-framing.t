@@ -1,0 +1,151 @@
+#!/bin/sh
+# hook-receive reads HTTP in one way only: what could be read in two is
+# refused, its connection is closed, and nothing in it is taken for another
+# request.
+. "${0%/*}/lib.sh"
+need_db
+. "$top/t/receive.sh"
+source_of gh github topsecret
+receiver
+
+# Each is "NAME|status|head lines|rest", in Perl's spelling; a good request
+# stands behind it, which must not be answered.
+while IFS='|' read -r name want lines rest; do
+	try "refused: $name" <<-EOT
+	my \$c = dial();
+	my \$r = signed(length => "$lines", wire => "$rest");
+	put(\$c, \$r . signed(id => 'smuggled'));
+	my \$status = answer(\$c);
+	same(\$status . (ended(\$c) ? ' ended' : ' open'), '$want ended')
+	EOT
+done <<'EOT'
+two lengths|400|Content-Length: 2\r\nContent-Length: 20\r\n|{}
+two equal lengths|400|Content-Length: 2\r\nContent-Length: 2\r\n|{}
+a list of lengths|400|Content-Length: 2, 2\r\n|{}
+length and chunked|400|Content-Length: 2\r\nTransfer-Encoding: chunked\r\n|0\r\n\r\n
+chunked and length|400|Transfer-Encoding: chunked\r\nContent-Length: 2\r\n|0\r\n\r\n
+chunked twice|400|Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n|0\r\n\r\n
+chunked misspelt|400|Transfer-Encoding: chunkedx\r\n|0\r\n\r\n
+chunked, chunked|400|Transfer-Encoding: chunked, chunked\r\n|0\r\n\r\n
+gzip, chunked|400|Transfer-Encoding: gzip, chunked\r\n|0\r\n\r\n
+identity|400|Transfer-Encoding: identity\r\n|{}
+a control byte before chunked|400|Transfer-Encoding: \x0bchunked\r\n|0\r\n\r\n
+a quoted coding|400|Transfer-Encoding: \x22chunked\x22\r\n|0\r\n\r\n
+a signed length|400|Content-Length: +2\r\n|{}
+a negative length|400|Content-Length: -2\r\n|{}
+a length in hex|400|Content-Length: 0x2\r\n|{}
+a length with more|400|Content-Length: 2 2\r\n|{}
+an empty length|400|Content-Length:\r\n|{}
+a length of 30 digits|400|Content-Length: 000000000000000000000000000002\r\n|{}
+a length above all|413|Content-Length: 999999999999999999\r\n|{}
+a folded line|400|X-A: 1\r\n folded\r\nContent-Length: 2\r\n|{}
+a folded length|400|Content-Length:\r\n 2\r\n|{}
+a NUL in a value|400|X-A: a\x00b\r\nContent-Length: 2\r\n|{}
+a NUL in a name|400|X-A\x00: b\r\nContent-Length: 2\r\n|{}
+a bare LF|400|X-A: a\nContent-Length: 2\r\n|{}
+a bare LF at the end|400|Content-Length: 2\r\n\n|{}
+a bare CR|400|X-A: a\rContent-Length: 2\r\n|{}
+a space before the colon|400|Content-Length : 2\r\n|{}
+a space before the name|400| Content-Length: 2\r\n|{}
+a line without a colon|400|Content-Length 2\r\n|{}
+a name that is empty|400|: x\r\nContent-Length: 2\r\n|{}
+a name with a space|400|X A: x\r\nContent-Length: 2\r\n|{}
+DEL in a value|400|X-A: a\x7fb\r\nContent-Length: 2\r\n|{}
+two hosts|400|Host: y\r\nContent-Length: 2\r\n|{}
+an expectation|417|Expect: 200-ok\r\nContent-Length: 2\r\n|{}
+a chunk ended by LF|400|Transfer-Encoding: chunked\r\n|2\n{}\n0\n\n
+a chunk size with 0x|400|Transfer-Encoding: chunked\r\n|0x2\r\n{}\r\n0\r\n\r\n
+a chunk size with a space|400|Transfer-Encoding: chunked\r\n|2 \r\n{}\r\n0\r\n\r\n
+a chunk size with a sign|400|Transfer-Encoding: chunked\r\n|+2\r\n{}\r\n0\r\n\r\n
+a chunk size of 16 digits|400|Transfer-Encoding: chunked\r\n|FFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n
+a chunk without a size|400|Transfer-Encoding: chunked\r\n|\r\n{}\r\n0\r\n\r\n
+a chunk longer than its size|400|Transfer-Encoding: chunked\r\n|1\r\n{}\r\n0\r\n\r\n
+a bare LF in an extension|400|Transfer-Encoding: chunked\r\n|2;a=b\nx\r\n{}\r\n0\r\n\r\n
+extensions without end|400|Transfer-Encoding: chunked\r\n|2;" . "x" x 1000000 . "\r\n{}\r\n0\r\n\r\n
+a folded trailer|400|Transfer-Encoding: chunked\r\n|2\r\n{}\r\n0\r\nX: y\r\n z\r\n\r\n
+trailers without end|400|Transfer-Encoding: chunked\r\n|2\r\n{}\r\n0\r\n" . "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n" x 500 . "\r\n
+EOT
+
+while IFS='|' read -r name want first; do
+	try "refused: $name" <<-EOT
+	my \$c = dial();
+	my \$r = signed();
+	\$r =~ s{^[^\r]*}{$first};
+	put(\$c, \$r . signed(id => 'smuggled'));
+	my \$status = answer(\$c);
+	same(\$status . (ended(\$c) ? ' ended' : ' open'), '$want ended')
+	EOT
+done <<'EOT'
+no version|400|POST /webhooks/gh
+HTTP/0.9|505|POST /webhooks/gh HTTP/0.9
+HTTP/1.2|505|POST /webhooks/gh HTTP/1.2
+HTTP/2.0|505|POST /webhooks/gh HTTP/2.0
+another protocol|400|POST /webhooks/gh ICAP/1.0
+two spaces|400|POST  /webhooks/gh HTTP/1.1
+a space in the target|400|POST /webhooks/gh x HTTP/1.1
+a space behind|505|POST /webhooks/gh HTTP/1.1\x20
+a tab|400|POST\t/webhooks/gh HTTP/1.1
+a fragment|400|POST /webhooks/gh#x HTTP/1.1
+a target without a slash|400|POST webhooks/gh HTTP/1.1
+a method that is none|400|PO(ST /webhooks/gh HTTP/1.1
+bytes beyond ASCII|400|POST /webhooks/gh\xff HTTP/1.1
+an empty line before|400|\r\nPOST /webhooks/gh HTTP/1.1
+a prefix of HTTP/2|505|PRI * HTTP/2.0
+EOT
+
+try 'refused: no host' <<'EOT'
+my $c = dial();
+my $r = signed();
+$r =~ s/Host: x\r\n//;
+put($c, $r);
+answer($c) == 400 && ended($c)
+EOT
+try 'refused: chunked in HTTP/1.0' <<'EOT'
+my $c = dial();
+my $r = signed(length => $chunked, wire => chunked('{}', 2));
+$r =~ s{HTTP/1.1}{HTTP/1.0};
+put($c, $r);
+answer($c) == 400 && ended($c)
+EOT
+try 'refused: a head of more than 64 KiB, or 128 lines' <<'EOT'
+my @r;
+for my $raw ('X-A: ' . 'a' x 70000 . "\r\n", "X-A: a\r\n" x 130) {
+	my $c = dial();
+	put($c, signed(raw => $raw));
+	push @r, answer($c);
+	push @r, 'open' if !ended($c);
+}
+same("@r", '431 431')
+EOT
+is "$(stored)" 0 'nothing of all this was stored'
+
+# What is not ambiguous is taken, however it comes.
+try 'a request in single bytes' <<'EOT'
+my $c = dial();
+put($c, $_) for split //, signed(id => 'bytes');
+answer($c) == 202
+EOT
+try 'any case, any space around a value' <<'EOT'
+my $r = signed(id => 'case', length => "content-LENGTH: \t 2 \t\r\n");
+my $c = dial();
+put($c, $r);
+answer($c) == 202
+EOT
+try 'chunks with extensions and trailers' <<'EOT'
+my $c = dial();
+put($c, signed(id => 'ext', length => "Transfer-Encoding: CHUNKED\r\n",
+    wire => "1;a=b\r\n{\r\n001;c=\"d\"\r\n}\r\n0;e\r\nX-Sum: 1\r\n\r\n"));
+put($c, signed(id => 'behind'));
+same(answer($c) . answer($c), '202202')
+EOT
+try 'Expect: 100-continue is told to continue' <<'EOT'
+my $c = dial();
+my $r = signed(id => 'expect', raw => "Expect: 100-continue\r\n");
+put($c, substr($r, 0, -2));
+answer($c) == 100 or die "no interim answer: $head";
+put($c, '{}');
+answer($c) == 202
+EOT
+is "$(sql "select string_agg(message_id, ' ' order by message_id)
+    from webhook_inbox")" 'behind bytes case expect ext' '... and stored'
+done_testing
