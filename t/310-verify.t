@@ -19,51 +19,6 @@ refused() {
 	check '... with one line that gives nothing away' || note "$(cat err)"
 }
 
-# The published and computed cases.  Each is a line of shell words.
-jq -r '.cases[] | [.name, (if .valid then 0 else 1 end),
-    (.now // 1614265330), (.tolerance_s // "off"),
-    (.body_base64 // (.body_utf8 | @base64)),
-    ([.secret] | flatten | join(" ")),
-    ([.headers | to_entries[] | .key as $k | [.value] | flatten[] |
-	"\($k): \(.)"] | join("\n"))] | @sh' \
-    "$top/t/vectors/standard_webhooks.json" >cases
-n=0
-vector() {
-	name=$1 want=$2
-	printf %s "$5" | base64 -d >case.body
-	keys=
-	for s in $6; do
-		n=$((n + 1))
-		printf '%s\n' "$s" >case.$n
-		keys="$keys -k case.$n"
-	done
-	# shellcheck disable=SC2086 # several words
-	run hook-verify -s standard $keys -N "$3" -t "$4" -H "$7" <case.body
-	exits "$want" "vector $name: $want"
-	if [ "$want" = 0 ]; then
-		cmp -s out case.body && [ ! -s err ]
-		check '... and the body is as it was'
-	else
-		[ ! -s out ] && [ "$(wc -l <err)" = 1 ]
-		check '... with nothing but one line of why'
-	fi
-}
-tried=0
-words=
-while IFS= read -r line; do
-	words="$words$line
-"
-	# A quoted header list goes over several lines.
-	[ $(($(printf %s "$words" | tr -dc "'" | wc -c) % 2)) = 0 ] || continue
-	eval "vector $words"
-	words=
-	tried=$((tried + 1))
-done <cases
-is $tried "$(jq '.cases | length' "$top/t/vectors/standard_webhooks.json")" \
-    'every case of the vectors was tried'
-[ $tried -ge 77 ]
-check '... and they are 77 or more'
-
 # What no sender of ours writes.
 good() {	# SIGNATURE [TIMESTAMP [ID]]: run with these headers
 	run hook-verify -s standard -k secret -N $at -H "webhook-id: ${3-$id}" \
