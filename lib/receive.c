@@ -173,7 +173,7 @@ pending(struct receive *rc, struct serve_request *r, struct source *src)
 	p->m.user = p;
 	p->m.headers.max = 4 * HTTP_HEAD_MAX;
 	p->id.max = 256;
-	p->type.max = p->unpacked.max = rc->max_body + 1;
+	p->type.max = p->unpacked.max = rc->max_body;
 	return p;
 }
 

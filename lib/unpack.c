@@ -39,22 +39,25 @@ unpack(const char *coding, const void *in, size_t len, struct buf *out,
 static int
 stream(z_stream *z, int gzip, struct buf *out, struct http_error *e)
 {
+	Bytef	 over;
 	size_t	 room;
 	int	 rc;
 
 	for (;;) {
-		/* One byte over the limit tells full from too full. */
 		room = out->max - out->len < STEP ? out->max - out->len :
 		    STEP;
-		if (room == 0)
-			return bad(e, 413, "unpacked body is too large");
 		if (buf_room(out, room) == -1)
 			return bad(e, 503, "no memory");
-		z->next_out = (Bytef *)out->s + out->len;
-		z->avail_out = (uInt)room;
+		/* When it is full, one byte more tells that from too full. */
+		z->next_out = room > 0 ? (Bytef *)out->s + out->len : &over;
+		z->avail_out = room > 0 ? (uInt)room : 1;
 		rc = inflate(z, Z_NO_FLUSH);
-		out->len += room - z->avail_out;
-		out->s[out->len] = '\0';
+		if (room == 0 && z->avail_out == 0)
+			return bad(e, 413, "unpacked body is too large");
+		if (room > 0) {
+			out->len += room - z->avail_out;
+			out->s[out->len] = '\0';
+		}
 		if (rc == Z_MEM_ERROR)
 			return bad(e, 503, "no memory");
 		if (rc == Z_STREAM_END && z->avail_in == 0)
