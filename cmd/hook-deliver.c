@@ -14,12 +14,11 @@
 
 #include <err.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sysexits.h>
 #include <unistd.h>
-
-#include <curl/curl.h>
 
 #include "config.h"
 #include "db_async.h"
@@ -226,10 +225,10 @@ finished(struct worker *w, int64_t now_ms)
 static int
 wait_for_all(struct worker *w, int64_t now_ms)
 {
-	struct curl_waitfd	 fd[1 + TRANSFORM_FDS];
-	struct lane		*l;
-	unsigned		 n;
-	int64_t			 ms = store_wait(&w->store, now_ms), wait_ms;
+	struct pollfd	 fd[1 + TRANSFORM_FDS];
+	struct lane	*l;
+	unsigned	 n;
+	int64_t		 ms = store_wait(&w->store, now_ms), wait_ms;
 
 	n = transform_fds(&w->transforms, fd);
 	if (n > 0 && ms > TRANSFORM_MS)
@@ -243,11 +242,10 @@ wait_for_all(struct worker *w, int64_t now_ms)
 				ms = wait_ms;
 	if (db_socket(&w->store.db) != -1 && w->store.up != 0) {
 		fd[n].fd = db_socket(&w->store.db);
-		fd[n].events = CURL_WAIT_POLLIN;
+		fd[n].events = POLLIN;
 		if (db_writes(&w->store.db))
-			fd[n].events = (short)(w->store.up == 1 ?
-			    CURL_WAIT_POLLOUT :
-			    CURL_WAIT_POLLIN | CURL_WAIT_POLLOUT);
+			fd[n].events = w->store.up == 1 ? POLLOUT :
+			    POLLIN | POLLOUT;
 		fd[n++].revents = 0;
 	}
 	return send_wait(w->sender, fd, n, (int)ms);

@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ca.h"
+#include "multi.h"
 #include "retry.h"
 #include "xfer.h"
 
 #define RESENDS_MAX	2		/* on connections that died unused */
 
 struct sender {
-	CURLM			*multi;
+	struct multi		 multi;
 	struct xfer		*xfer;		/* all of them */
 	struct xfer		*free, *running;
 	size_t			 max, busy;
@@ -26,6 +28,7 @@ struct sender {
 };
 
 static int64_t	 monotonic_ms(void);
+static int	 on_close(void *, curl_socket_t);
 static curl_socket_t on_open(void *, curlsocktype, struct curl_sockaddr *);
 static CURLcode	 on_tls(CURL *, void *, void *);
 static int	 is_proxy(const char *);
@@ -45,9 +48,10 @@ send_open(size_t max, const struct addr_allow *allow, const char *proxy,
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
 	    (s = calloc(1, sizeof(*s))) == NULL)
 		return NULL;
+	s->multi = (struct multi)MULTI_INIT;
 	s->allow = *allow;
 	s->max = max;
-	if ((s->multi = curl_multi_init()) == NULL ||
+	if (multi_open(&s->multi) == -1 ||
 	    (s->xfer = calloc(max, sizeof(*s->xfer))) == NULL ||
 	    (proxy != NULL && (s->proxy = strdup(proxy)) == NULL))
 		goto fail;
@@ -59,8 +63,8 @@ send_open(size_t max, const struct addr_allow *allow, const char *proxy,
 		*why = "HOOK_CA_FILE: not a file of certificates";
 		goto bad;
 	}
-	curl_multi_setopt(s->multi, CURLMOPT_MAXCONNECTS, (long)max);
-	curl_multi_setopt(s->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	curl_multi_setopt(s->multi.curl, CURLMOPT_MAXCONNECTS, (long)max);
+	curl_multi_setopt(s->multi.curl, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	for (i = max; i-- > 0;) {
 		s->xfer[i].sender = s;
 		s->xfer[i].next = s->free;
@@ -103,10 +107,11 @@ send_close(struct sender *s)
 		return;
 	for (i = 0; s->xfer != NULL && i < s->max; i++)
 		if (s->xfer[i].easy != NULL) {
-			curl_multi_remove_handle(s->multi, s->xfer[i].easy);
+			curl_multi_remove_handle(s->multi.curl,
+			    s->xfer[i].easy);
 			curl_easy_cleanup(s->xfer[i].easy);
 		}
-	curl_multi_cleanup(s->multi);
+	multi_close(&s->multi);
 	ca_free(s->ca);
 	free(s->xfer);
 	free(s->proxy);
@@ -151,7 +156,7 @@ send_post(struct sender *s, const struct send_request *req)
 	    (curl_off_t)req->body_len);
 	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, req->timeout_ms);
 	if (curl_easy_setopt(x->easy, CURLOPT_URL, req->url) != CURLE_OK ||
-	    curl_multi_add_handle(s->multi, x->easy) != CURLM_OK) {
+	    curl_multi_add_handle(s->multi.curl, x->easy) != CURLM_OK) {
 		errno = ENOMEM;
 		return -1;
 	}
@@ -196,6 +201,8 @@ prepare(struct sender *s, struct xfer *x)
 	curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, x);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, s);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, xfer_head);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, x);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, xfer_body);
@@ -206,20 +213,10 @@ prepare(struct sender *s, struct xfer *x)
 }
 
 int
-send_wait(struct sender *s, struct curl_waitfd *extra, unsigned nextra,
+send_wait(struct sender *s, struct pollfd *extra, unsigned nextra,
     int timeout_ms)
 {
-	int	 running;
-
-	if (curl_multi_perform(s->multi, &running) != CURLM_OK)
-		return -1;
-	/* Something is finished already: look at the rest, don't sleep. */
-	if ((size_t)running < s->busy)
-		timeout_ms = 0;
-	if (curl_multi_poll(s->multi, extra, nextra, timeout_ms, NULL) !=
-	    CURLM_OK)
-		return -1;
-	return curl_multi_perform(s->multi, &running) == CURLM_OK ? 0 : -1;
+	return multi_wait(&s->multi, s->busy, extra, nextra, timeout_ms);
 }
 
 const struct answer *
@@ -233,13 +230,13 @@ send_answer(struct sender *s, int64_t now_s)
 	if (s->given != NULL)
 		release(s, s->given);
 	s->given = NULL;
-	while ((m = curl_multi_info_read(s->multi, &left)) != NULL) {
+	while ((m = curl_multi_info_read(s->multi.curl, &left)) != NULL) {
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		res = m->data.result;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE,
 		    (char **)&x);
-		curl_multi_remove_handle(s->multi, x->easy);
+		curl_multi_remove_handle(s->multi.curl, x->easy);
 		if (xfer_unheard(x, res) && resend(s, x) == 0)
 			continue;
 		s->answer.blocked = xfer_blocked(x);
@@ -274,7 +271,8 @@ resend(struct sender *s, struct xfer *x)
 	xfer_reset(x);
 	curl_easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)left_ms);
-	return curl_multi_add_handle(s->multi, x->easy) == CURLM_OK ? 0 : -1;
+	return curl_multi_add_handle(s->multi.curl, x->easy) == CURLM_OK ?
+	    0 : -1;
 }
 
 void *
@@ -287,7 +285,7 @@ send_abort(struct sender *s)
 	s->given = NULL;
 	if ((x = s->running) == NULL)
 		return NULL;
-	curl_multi_remove_handle(s->multi, x->easy);
+	curl_multi_remove_handle(s->multi.curl, x->easy);
 	release(s, x);
 	return x->req.arg;
 }
@@ -311,6 +309,7 @@ static curl_socket_t
 on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct xfer	*x = arg;
+	int		 fd;
 
 	(void)purpose;
 	if (x->sender->proxy == NULL &&
@@ -321,7 +320,19 @@ on_open(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
 		return CURL_SOCKET_BAD;
 	}
 	x->dialled++;
-	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	if (fd != -1)
+		multi_opened(&x->sender->multi, fd);
+	return fd;
+}
+
+static int
+on_close(void *arg, curl_socket_t fd)
+{
+	struct sender	*s = arg;
+
+	multi_closed(&s->multi, fd);
+	return close(fd);
 }
 
 /*

@@ -26,7 +26,7 @@
 #define SEND_HEADERS	40		/* header lines of a request */
 
 struct sender;
-struct curl_waitfd;
+struct pollfd;
 
 struct send_request {
 	const char	*url;
@@ -69,7 +69,7 @@ int	 send_post(struct sender *, const struct send_request *);
  * Move bytes and wait for at most timeout_ms, or until an extra descriptor
  * is ready.  -1 on failure, which is a bug or lack of memory.
  */
-int	 send_wait(struct sender *, struct curl_waitfd *extra, unsigned nextra,
+int	 send_wait(struct sender *, struct pollfd *extra, unsigned nextra,
 	    int timeout_ms);
 
 /* The next finished one; NULL when there is none now. */

@@ -1,8 +1,7 @@
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <curl/curl.h>
 
 #include "transform.h"
 
@@ -69,7 +68,7 @@ transform_next(struct transforms *t, int64_t now_ms, enum jq_state *state)
 }
 
 unsigned
-transform_fds(const struct transforms *t, struct curl_waitfd *fd)
+transform_fds(const struct transforms *t, struct pollfd *fd)
 {
 	const struct jq	*jq;
 	unsigned	 n = 0;
@@ -80,14 +79,11 @@ transform_fds(const struct transforms *t, struct curl_waitfd *fd)
 			continue;
 		jq = &t->child[i].jq;
 		if (jq->in != -1)
-			fd[n++] = (struct curl_waitfd){ jq->in,
-			    CURL_WAIT_POLLOUT, 0 };
+			fd[n++] = (struct pollfd){ jq->in, POLLOUT, 0 };
 		if (jq->out != -1)
-			fd[n++] = (struct curl_waitfd){ jq->out,
-			    CURL_WAIT_POLLIN, 0 };
+			fd[n++] = (struct pollfd){ jq->out, POLLIN, 0 };
 		if (jq->err != -1)
-			fd[n++] = (struct curl_waitfd){ jq->err,
-			    CURL_WAIT_POLLIN, 0 };
+			fd[n++] = (struct pollfd){ jq->err, POLLIN, 0 };
 	}
 	return n;
 }

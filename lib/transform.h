@@ -17,7 +17,7 @@
 #define TRANSFORMS	4	/* children at once */
 #define TRANSFORM_FDS	(TRANSFORMS * 3)
 
-struct curl_waitfd;
+struct pollfd;
 
 struct transforms {
 	struct {
@@ -42,7 +42,7 @@ struct delivery *transform_next(struct transforms *, int64_t now_ms,
 	    enum jq_state *);
 
 /* Add the descriptors to wait for; how many. */
-unsigned transform_fds(const struct transforms *, struct curl_waitfd *);
+unsigned transform_fds(const struct transforms *, struct pollfd *);
 
 /* End one that still runs; its delivery, NULL: none does. */
 struct delivery *transform_abort(struct transforms *);

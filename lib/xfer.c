@@ -222,7 +222,8 @@ say_curl(struct xfer *x, enum phase where, CURLcode res)
 
 	if (*why == '\0')
 		why = curl_easy_strerror(res);
-	if (where == TLS && strstr(why, "SSL_ERROR_SYSCALL") != NULL)
+	if (where == TLS && (strstr(why, "SSL_ERROR_SYSCALL") != NULL ||
+	    strstr(why, "Connection reset") != NULL))
 		why = "connection closed in the handshake";
 	else if ((end = strstr(why, "SSL routines:")) != NULL)
 		why = strrchr(end, ':') + 1;
