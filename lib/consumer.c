@@ -389,8 +389,6 @@ commit_one(struct consumer *c, struct run *r)
 		    c->feed.source, "message_id", r->list->message_id, NULL);
 	if (rc != -1)
 		return 0;
-	if (feed_error(&c->feed))
-		return -1;
 	if (db_exitcode(&c->feed.db) == EX_DATAERR) {
 		consumer_failed(c, r, why);
 		return 1;

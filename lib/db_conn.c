@@ -318,6 +318,7 @@ int
 db_settings(struct db *db)
 {
 	if (db_exec(db, "reset session authorization") == -1 ||
+	    db_exec(db, "reset all") == -1 ||
 	    db_exec(db, "reset role") == -1)
 		return -1;
 	return connected(db);

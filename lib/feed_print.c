@@ -16,6 +16,7 @@
 static int	 commit(struct feed *, struct parcel *);
 static int	 events(struct feed *, const struct buf *, size_t, char *,
 		    size_t);
+static void	 judge(struct feed *);
 static int	 sql(struct feed *, const struct buf *, char *, size_t);
 static int	 undo(struct feed *, int);
 
@@ -34,6 +35,8 @@ feed_ack_with(struct feed *f, struct parcel *list, enum feed_print what,
 		rc = sql(f, text, why, whylen);
 	if (rc != -1)
 		rc = commit(f, list);
+	if (rc == -1 && what == FEED_SQL)
+		judge(f);
 	if (rc == -1 && *why == '\0')
 		strlcpy(why, db_error(&f->db), whylen);
 	if (rc != 1 && undo(f, rc) == -1)
@@ -127,14 +130,25 @@ sql(struct feed *f, const struct buf *text, char *why, size_t whylen)
 	if (db_exec(&f->db, set) == -1)
 		return -1;
 	if (db_run(&f->db, &stmt_inbox_sql, DB_ARGS(text->s)) == -1) {
-		/* All that has to do with the statements, not the server. */
-		if (!db_lost(&f->db) && (db_exitcode(&f->db) !=
-		    EX_TEMPFAIL || strcmp(f->db.sqlstate, "57014") == 0 ||
-		    strcmp(f->db.sqlstate, "0A000") == 0))
-			f->db.code = EX_DATAERR;
 		snprintf(why, whylen, "standard output: %s",
 		    db_error(&f->db));
 		return -1;
 	}
 	return db_settings(&f->db);
+}
+
+/*
+ * Its transaction failed.  That is its own doing, whatever else such an error
+ * would mean, but for a deadlock and its like, and a server that is gone.
+ */
+static void
+judge(struct feed *f)
+{
+	char	 state[sizeof(f->db.sqlstate)];
+
+	memcpy(state, f->db.sqlstate, sizeof(state));
+	f->db.sqlstate[0] = '\0';
+	if (!db_lost(&f->db) && strncmp(state, "40", 2) != 0 &&
+	    strncmp(state, "53", 2) != 0 && strcmp(state, DB_LOCKED) != 0)
+		f->db.code = EX_DATAERR;
 }
