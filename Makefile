@@ -94,7 +94,7 @@ $(BUILD)/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c lib/*.h) $(GEN)
 	    -fno-sanitize-recover=all -o $@ $< $(wildcard lib/*.c) \
 	    $(BUILD)/stmt.c $(PKG_LIBS) -lm
 
-fuzz: $(FUZZ)
+fuzz: has-clang $(FUZZ)
 	@for f in $(FUZZ); do \
 		n=$${f##*/}; \
 		mkdir -p $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n || exit; \
@@ -105,6 +105,11 @@ fuzz: $(FUZZ)
 		    >$(BUILD)/fuzz/$$n.log 2>&1 || \
 		    { cat $(BUILD)/fuzz/$$n.log; exit 1; }; \
 	done
+
+has-clang:
+	@command -v $(CLANG) >/dev/null || { echo 'fuzz: please install' \
+	    'clang and its runtime: apt-get install clang libclang-rt-14-dev' \
+	    >&2; exit 69; }
 
 check:
 	@BUILD=$(BUILD) SAN=$(SAN) PROVE_FLAGS="$(PROVE_FLAGS)" MAKEFLAGS= \

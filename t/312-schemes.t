@@ -29,6 +29,12 @@ mv out list
 is "$(jq -r .scheme list | sort | xargs)" "$(jq -r .scheme \
     "$top"/t/vectors/[a-z]*.json | sed 's/^hmac_raw$/hookutils_legacy/' |
     sort | xargs)" '... those of the vectors, and our own legacy one'
+jq -r -f "$top/t/schemes.jq" list >want
+awk '/^\.Ss Schemes/ { on = 1 } on && /^\.Ed/ { exit } copy { print }
+    on && /^\.Bd/ { copy = 1 }' "$top/man/hook-signature.5" >page
+diff want page >differ
+check '... and hook-signature(5) has the same table' ||
+    note "$(head -n 20 differ)"
 run hook-sign -l -o json
 cmp -s out list
 check '... hook-sign -l lists the same'
