@@ -8,6 +8,7 @@
 #	try NAME		runs the Perl on stdin, with the words of
 #				t/receive.pl; its last value says whether it
 #				went well
+#	later			starts it in the background: $pid, $out
 #	stored [CONDITION]	how many messages the inbox holds
 
 source_of() {
@@ -25,7 +26,7 @@ receiver() {
 	    ! kill -0 $rcv_pid 2>/dev/null'
 	RCV_PORT=$(sed -n 's/.*listening address=.*:\([0-9]*\)$/\1/p' \
 	    "$rcv_log" | head -n 1)
-	export RCV_PORT
+	export RCV_PORT RCV_PID="$rcv_pid"
 	rcv=http://127.0.0.1:$RCV_PORT
 	[ "${1-}" = -d ] || ready
 }
@@ -39,6 +40,11 @@ try() {
 	cat >"$work/try.pl"
 	perl -w "$top/t/receive.pl" "$work/try.pl" >"$work/try.out" 2>&1
 	ok $? "$1" || note "$(head -c 2000 "$work/try.out")"
+}
+
+later() {
+	cat >"$work/later.$n_start.pl"
+	start perl -w "$top/t/receive.pl" "$work/later.$n_start.pl"
 }
 
 stored() {
