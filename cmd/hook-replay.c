@@ -106,9 +106,8 @@ main(int argc, char *argv[])
 static int
 takes(const struct args *a, const char *some)
 {
-	return strspn(a->given, some) == strlen(a->given) &&
-	    (a->argc == 0 || (!a->jobs && a->cancel == NULL &&
-	    a->resume == NULL));
+	return strspn(a->given, some) == strlen(a->given) && (a->argc == 0 ||
+	    (!a->jobs && a->cancel == NULL && a->resume == NULL));
 }
 
 static void
@@ -248,7 +247,7 @@ static int
 by_filter(struct args *a, struct db *db)
 {
 	struct rerun	 job;
-	int		 rc = EX_OK;
+	int		 old, rc = EX_OK;
 
 	if (strpbrk(a->given, filters) == NULL ||
 	    (a->fanout && a->sel.states != NULL))
@@ -259,8 +258,12 @@ by_filter(struct args *a, struct db *db)
 	open_db(a, db);
 	if (rerun_init(&job, &a->sel, a->fanout, a->force) == -1)
 		err(EX_TEMPFAIL, NULL);
-	if (rerun_count(&job, db) == -1)
+	if ((old = rerun_pruned(&job, db)) == -1 || rerun_count(&job, db) == -1)
 		fail(db);
+	if (old && job.total == 0)
+		errx(1, "%s", job.pruned);
+	if (old)
+		warnx("%s", job.pruned);
 	if (a->dry && a->fanout)
 		rc = dry_outbox(&job, db);
 	else if (a->dry)
@@ -311,8 +314,8 @@ resume(struct args *a, struct db *db)
 	if ((rc = rerun_load(&job, db, a->resume)) == -1)
 		fail(db);
 	if (rc == 0 || !job.running) {
-		warnx("job %s: %s", a->resume, rc == 0 ? "no such job" :
-		    "does not run any more");
+		warnx("job %s: %s", a->resume,
+		    rc == 0 ? "no such job" : "does not run any more");
 		rc = 1;
 	} else {
 		if (a->rate == 0 && *job.rate != '\0' &&
@@ -357,20 +360,18 @@ run(struct args *a, struct db *db, struct rerun *job)
 		if (rc == 1 && job->done < job->total)
 			redo_pace(a->rate, job->step_made, start_ms);
 	}
+	if (rc == 1)
+		errx(EX_TEMPFAIL, "stopped; hook-replay --resume %s goes on",
+		    job->id);
 	if (rc == 0)
 		rc = rerun_finish(job, db);
-	else if (rc == 1) {
-		warnx("stopped; hook-replay --resume %s goes on", job->id);
-		return EX_TEMPFAIL;
-	}
 	if (rc == -1)
 		errx(db_exitcode(db), "%s; hook-replay --resume %s goes on",
 		    db_error(db), job->id);
-	if (rc == 0) {
-		warnx("job %s: was cancelled", job->id);
-		return 1;
-	}
-	return list(a, db, job->id);
+	if (rc > 0)
+		return list(a, db, job->id);
+	warnx("job %s: was cancelled", job->id);
+	return 1;
 }
 
 static void

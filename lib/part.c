@@ -40,7 +40,8 @@ attach(struct part *p, const char *parent, const char *day)
 {
 	int	 i;
 
-	if (part_limit(p->db, p->wait_ms / 2, p->wait_ms) == -1 ||
+	if (part_limit(p->db, p->wait_ms / 2, p->work_ms > p->wait_ms ?
+	    p->work_ms : p->wait_ms) == -1 ||
 	    db_exec(p->db, "savepoint attach") == -1)
 		return -1;
 	for (i = 0; db_run(p->db, &stmt_prune_attach,

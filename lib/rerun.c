@@ -46,6 +46,17 @@ rerun_init(struct rerun *j, const struct select *sel, int outbox, int force)
 }
 
 int
+rerun_pruned(struct rerun *j, struct db *db)
+{
+	int	 n = db_run(db, &stmt_replay_pruned,
+		    DB_ARGS(j->part[RERUN_EVENT], j->part[RERUN_SINCE]));
+
+	snprintf(j->pruned, sizeof(j->pruned), "%s", n > 0 ?
+	    db_col(db, 0, 0) : "");
+	return n;
+}
+
+int
 rerun_count(struct rerun *j, struct db *db)
 {
 	char	**p = j->part;

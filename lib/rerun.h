@@ -33,11 +33,15 @@ struct rerun {
 	int64_t	 cursor, done, total, made;
 	int	 running;
 	int64_t	 step_seen, step_made;	/* of the last step */
+	char	 pruned[256];	/* what is asked for and gone, or "" */
 };
 
 /* Make one of options.  -1: out of memory. */
 int	 rerun_init(struct rerun *, const struct select *, int outbox,
 	    int force) DB_CHECKED;
+
+/* Is it asked for what was pruned?  Before rerun_count(). */
+int	 rerun_pruned(struct rerun *, struct db *) DB_CHECKED;
 
 /*
  * Count what there is to do: total and the last id.  The last result is of

@@ -16,7 +16,7 @@ use_schema() {	# NAME
 	export HOOK_SCHEMA PGOPTIONS
 }
 
-like "$(cat "$work/migrate.log")" "^applied 000$newest-" \
+like "$(cat "$work/migrate.log")" "^applied $(printf %04d "$newest")-" \
     'an empty database is brought up to date'
 run hook-migrate
 exits 0 'again, there is nothing to do'

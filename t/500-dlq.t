@@ -283,7 +283,8 @@ is "$(sort "$work/err")" "$(sort <<EOT
 hook-dlq: delivery $id_gone: subscription $gone was removed
 hook-dlq: delivery $id_off: subscription $off is disabled
 hook-dlq: delivery 999999: no such delivery
-hook-dlq: delivery $id_pruned: its event is no longer in the outbox
+hook-dlq: delivery $id_pruned: event $(sql "select event_id
+    from webhook_deliveries where id = $id_pruned") was pruned: its body is gone
 hook-dlq: delivery $id_waits: not in the dead-letter queue: discarded
 EOT
 )" '... each with its reason'

@@ -110,6 +110,14 @@ run hook-replay --force "$new"
 is "$rc $(field replay_of)" "0 $new" '... and goes with it'
 deliver
 
+# What was pruned.
+run hook-replay -e evt_none
+is "$rc $(cat "$work/err")" "1 hook-replay: event evt_none is not in the\
+ outbox: it was pruned, with its body, or was never there" \
+    'an event that is gone is refused'
+run hook-replay --fanout -e evt_none
+is "$rc $(wc -l <"$work/err")" '1 1' '... from the outbox too'
+
 # By filter.
 sub order.busy "$sink/busy" "tenant='acme'"
 busy=$sub
@@ -136,7 +144,6 @@ done <<EOT
 -t order.*|state in ('failed', 'expired')
 -t order|false
 -e $one|id = $dead
--e evt_none|false
 --state expired|subscription_id = $busy
 --state failed|subscription_id = $bad
 --state failed,expired|state in ('failed', 'expired')

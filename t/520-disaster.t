@@ -243,4 +243,9 @@ rc=0
 wait "$pid" || rc=$?
 is "$rc $(doubles) $(jq .made "$out")" '0 0 0' '... and sees what that made'
 
+# The counters know of the deliveries that were truncated away.
+run hook-reconcile
+is "$rc $(jq -r .kind "$work/out" | sort -u)" '1 counter' \
+    'hook-reconcile finds nothing missing or doubled, but that rows went'
+
 done_testing

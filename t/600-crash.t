@@ -121,4 +121,8 @@ is "$(sql 'select count(*) from webhook_lanes where owner is not null')" 0 \
     'no lane is left claimed'
 is "$(cat "$work"/hook-*.log | grep -c '^error ')" 0 'no error was logged'
 
+run hook-reconcile
+is "$rc $(cat "$work/out" "$work/err")" '0 ' \
+    'hook-reconcile finds nothing missing, doubled or stuck'
+
 done_testing

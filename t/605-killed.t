@@ -97,4 +97,8 @@ is "$(sql "select count(*) from webhook_deliveries d
 	from webhook_attempts a where a.delivery_id = d.id)")" 0 \
     '... and counted no attempt'
 
+run hook-reconcile
+is "$rc $(cat "$work/out" "$work/err")" '0 ' \
+    'hook-reconcile finds nothing missing, doubled or stuck'
+
 done_testing

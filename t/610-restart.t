@@ -88,4 +88,8 @@ wait_for 8 '[ "$(now_ms)" -ge $until ]'
 events slow 1
 wait_for 3 '[ "$(seen /slow)" = 92 ]' 'they listen again'
 
+run hook-reconcile
+is "$rc $(cat "$work/out" "$work/err")" '0 ' \
+    'hook-reconcile finds nothing missing, doubled or stuck'
+
 done_testing

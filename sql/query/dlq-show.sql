@@ -42,7 +42,7 @@ select row_to_json(r) from (
 		    then 'nothing: it is tried when it is due'
 		when d.state = 'pending' then 'hook-sub resume ' || s.id
 		when o.id is null
-		    then 'nothing: its event is no longer in the outbox'
+		    then 'nothing: its event was pruned, its body is gone'
 		when s.id is null then 'nothing: its subscription was removed'
 		else case s.state when 'disabled'
 			then 'hook-sub resume ' || s.id || ' && ' else '' end

@@ -1,7 +1,8 @@
 -- prune-days: which partitions are missing: those of today and 14 days more,
 -- and of days that a default partition holds rows of (UTC).
--- Rows: parent; day; how many rows the default partition holds.  Those first
--- that hold some.  Days further ahead stay where they are.
+-- Rows: parent; day; how many rows the default partition holds; whether new
+-- rows go there now.  Today first, then those that hold some.  Days further
+-- ahead stay where they are.
 with held as materialized (
 	select 'webhook_outbox' as parent, created_at as at
 	from webhook_outbox_default
@@ -26,11 +27,13 @@ with held as materialized (
 	    generate_series((now() at time zone 'utc')::date,
 	    (now() at time zone 'utc')::date + 14, interval '1 day') day
 )
-select d.parent, d.day, sum(d.n)::bigint as n
+select d.parent, d.day, sum(d.n)::bigint as n,
+    not exists (select from webhook_partitions p
+	where p.parent = d.parent and p.from_at <= now() and p.until_at > now())
 from day d
 where not exists (select from webhook_partitions p
     where p.parent = d.parent
 	and p.from_at < (d.day + 1)::timestamp at time zone 'utc'
 	and p.until_at > d.day::timestamp at time zone 'utc')
 group by 1, 2
-order by sum(d.n) = 0, day, parent
+order by day <> (now() at time zone 'utc')::date, sum(d.n) = 0, day, parent

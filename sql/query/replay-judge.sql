@@ -19,7 +19,7 @@ select * from (
 		when s.state = 'disabled'
 		then 'subscription ' || d.subscription_id || ' is disabled'
 		when o.here is null
-		then 'its event is no longer in the outbox'
+		then 'event ' || d.event_id || ' was pruned: its body is gone'
 	    end as why
 	from (select distinct id from unnest($1::bigint[]) as u (id)
 	    where id <> all ($2::bigint[])) a

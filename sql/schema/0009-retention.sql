@@ -99,21 +99,26 @@ end
 $$;
 
 -- A partition (2 of 2): attach it, with the rows that came meanwhile; how
--- many.  The default partition is locked, and read through; its rows of that
--- day are not refused before, as a CHECK would.
+-- many.  The default partition is locked, and read through.  A CHECK would
+-- spare that, but refuse rows of that day that come meanwhile.
 create function webhook_partition_attach(parent text, day date)
 returns bigint
 language plpgsql set search_path from current as $$
 declare
 	name	text := parent || to_char(day, '"_"YYYYMMDD');
-	moved	bigint;
+	moved	bigint := 0;
+	attach	text := format('alter table %I attach partition %I'
+	    ' for values from (%L) to (%L)', parent, name,
+	    day || ' 00:00Z', day + 1 || ' 00:00Z');
 begin
 	execute format('lock table only %I in access exclusive mode',
 	    parent || '_default');
-	moved := webhook_partition_move(parent, name, day, true);
-	execute format('alter table %I attach partition %I'
-	    ' for values from (%L) to (%L)', parent, name,
-	    day || ' 00:00Z', day + 1 || ' 00:00Z');
+	begin
+		execute attach;
+	exception when check_violation then
+		moved := webhook_partition_move(parent, name, day, true);
+		execute attach;
+	end;
 	execute format('alter table %I drop constraint one_day', name);
 	return moved;
 end
@@ -342,7 +347,8 @@ declare
 	r	text;
 begin
 	for f in select p.oid::regprocedure as name from pg_proc p
-	    where p.pronamespace = current_schema()::regnamespace
+	    join pg_namespace n on n.oid = p.pronamespace
+	    where n.nspname = current_schema()
 	    and p.proname ~ '^webhook_partition_' loop
 		execute format('revoke execute on function %s from public',
 		    f.name);
