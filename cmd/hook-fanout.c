@@ -29,6 +29,7 @@
 #include "stmt.h"
 
 #define LOCK_TIMEOUT	"10s"	/* then it is told that somebody locks */
+#define WORK_MEM	"64MB"	/* sorts 100,000 deliveries of one event */
 #define DELIVERIES_AIM	20000	/* a statement: keeps it about 0.2 s */
 #define FAST_POLL_MS	5
 #define FAST_FOR_MS	200	/* after work was found, before sleeping */
@@ -184,7 +185,8 @@ connect_db(struct fanout *f)
 	if (db_open(&f->db, conninfo, "hook-fanout") == -1)
 		return -1;
 	if (db_plan_by_index(&f->db) == -1 ||
-	    db_exec(&f->db, "set lock_timeout = '" LOCK_TIMEOUT "'") == -1 ||
+	    db_exec(&f->db, "set lock_timeout = '" LOCK_TIMEOUT "';"
+	    " set work_mem = '" WORK_MEM "'") == -1 ||
 	    db_listen(&f->db, "fanout") == -1)
 		return -1;
 	f->cursor = 0;
