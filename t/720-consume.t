@@ -2,11 +2,12 @@
 # hook-consume: what a handler is given, and what its exit status does.
 . "${0%/*}/lib.sh"
 need_db
+none={}
 
 # put MESSAGE-ID [BODY [TYPE [HEADERS]]]
 put() {
-	psql -X -q -A -t -v ON_ERROR_STOP=1 -v id="$1" -v body="${2-{}}" \
-	    -v type="${3-}" -v headers="${4-{}}" <<-'EOT'
+	psql -X -q -A -t -v ON_ERROR_STOP=1 -v id="$1" -v body="${2-$none}" \
+	    -v type="${3-}" -v headers="${4-$none}" <<-'EOT'
 	insert into webhook_inbox (source, message_id, body, event_type,
 	    headers)
 	values ('s', :'id', convert_to(:'body', 'UTF8'),
