@@ -5,10 +5,11 @@ start_nginx
 rows=$(few 10000000 300000)
 n=$(few 100000 10000)
 
-drain() {	# $rate
+drain() {	# $rate, beside $bare_rate
+	bare "$n"
 	events "$((n / 10))"
 	fan_out
-	settle 'webhook_deliveries_pending, webhook_lanes'
+	settle 'webhook_deliveries_pending, webhook_lanes, webhook_outbox'
 	timed hook-deliver
 	rate=$(calc "$n / $wall" %.0f)
 }
@@ -69,10 +70,10 @@ days() {	# FROM TO
 
 bench_db
 subs 10 max_concurrency=20
-empties='' fulls=''
+empties='' fulls='' bares_then='' bares=''
 for round in $(seq "$(few 2 1)"); do
 	drain
-	empties="$empties $rate"
+	empties="$empties $rate" bares_then="$bares_then $bare_rate"
 done
 note "$rows rows of history"
 days 1 15 >"$work/days1.log" 2>&1 &
@@ -92,47 +93,63 @@ sql "insert into webhook_deliveries (outbox_id, outbox_created_at, event_id,
 settle
 for round in $(seq "$(few 2 1)"); do
 	drain
-	fulls="$fulls $rate"
+	fulls="$fulls $rate" bares="$bares $bare_rate"
 done
+# Minutes lie between: the bare loop tells how the machine has changed.
 # shellcheck disable=SC2086 # several words
-row -b "$(median $empties)" -r ge:0.9 \
-    "drain beside $rows finished in 30 partitions" "$(median $fulls)" /s
+{
+	row 'drain, empty history' "$(median $empties)" /s
+	speed=$(calc "$(median $bares) / $(median $bares_then)")
+	row -b "$(calc "$(median $empties) * $speed" %.0f)" -r ge:0.9 \
+	    "drain beside $rows finished" "$(median $fulls)" /s
+}
 
-# Statements as a session that has connected sees them, and whole commands.
-statement() {	# NAME SQL
-	for i in 1 2 3 4 5 6 7; do
-		printf '%s;\n' "$2"
-	done >"$work/sql"
+# Statements as a session of ours that has connected sees them, planning and all; and
+# whole commands, of which a good part is the start of a session.
+statement() {	# NAME SQL [ARGUMENTS]
+	{
+		echo "set jit = off;"
+		echo "prepare q as $2;"
+		for i in 1 2 3 4 5; do
+			echo "execute q${3+($3)};"
+		done
+	} >"$work/sql"
 	psql -X -q -A -t -v ON_ERROR_STOP=1 -c '\timing on' -f "$work/sql" \
 	    >"$work/out" || die "$1 fails"
-	times=$(sed -n 's/^Time: \([0-9.]*\).*/\1/p' "$work/out")
+	times=$(sed -n 's/^Time: \([0-9.]*\).*/\1/p' "$work/out" |
+	    tail -n 5)
 	# shellcheck disable=SC2086 # several words
-	row "$1: the statement" "$(median $times)" ms le 20
+	row "$1, statement" "$(median $times)" ms le 20
 }
-command() {	# NAME COMMAND...
-	name=$1
-	shift
+command() {	# COMMAND...: $ms
 	walls=''
 	for i in 1 2 3 4 5; do
 		timed "$@"
 		walls="$walls $wall"
 	done
 	# shellcheck disable=SC2086 # several words
-	row "$name: the command" "$(calc "$(median $walls) * 1000" %.1f)" ms \
-	    le 20
+	ms=$(calc "$(median $walls) * 1000" %.1f)
 }
-at="beside $rows"
-statement "queue depth and oldest due by lane $at" "
+statement 'depth and oldest due of each lane' "
     select l.subscription_id, l.owner, l.next_due_at, l.breaker,
 	(select min(next_attempt_at) from webhook_deliveries_pending p
 	    where p.subscription_id = l.subscription_id) as oldest,
 	(select count(*) from webhook_deliveries_pending p
 	    where p.subscription_id = l.subscription_id) as depth
     from webhook_lanes l"
-statement "all counters $at" "
+statement 'all counters' "
     select name, label, outcome, sum(value) from webhook_counters
     group by 1, 2, 3"
-command "hook-dlq list (1,000 dead) $at" hook-dlq list -o json
-command "hook-dlq count $at" hook-dlq count
 id=$(sql 'select max(id) from webhook_dlq')
-command "hook-dlq show $at" hook-dlq show "$id"
+statement 'hook-dlq list, 1,000 dead' "$(cat "$top/sql/query/dlq-list.sql")" \
+    "'-infinity', 0, 1000, null, null, null, null, null, null, null"
+statement 'hook-dlq show' "$(cat "$top/sql/query/dlq-show.sql")" "$id"
+command psql -X -A -t -c 'select 1'
+row 'psql with select 1, to compare with' "$ms" ms
+for words in 'hook-dlq list -o json' 'hook-dlq count' "hook-dlq show $id" \
+    'hook-stat -o json'; do
+	[ -x "$BUILD/${words%% *}" ] || continue
+	# shellcheck disable=SC2086 # several words
+	command $words
+	row "${words%" $id"}, command" "$ms" ms le 20
+done

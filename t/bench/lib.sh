@@ -18,7 +18,8 @@
 #				targets named are, "-" where none is
 #	left_out NAME WHY	a row that this run does not measure
 #	die WHY			the section can't go on
-#	note TEXT		on stderr: what takes so long
+#	note TEXT		on stderr, if that is a terminal or BENCH_NOTES
+#				is set: what takes so long
 #	calc EXPRESSION [FORMAT] awk's arithmetic; %.6g
 #	median N ...		and "largest N ...", "smallest N ..."
 #	percentile P FILE	of numbers, one a line
@@ -88,7 +89,9 @@ few() {
 }
 
 note() {
-	[ ! -t 2 ] || printf '  %s: %s\n' "$section" "$*" >&2
+	if [ -n "$BENCH_NOTES" ]; then
+		printf '  %s %s: %s\n' "$(date +%T)" "$section" "$*" >&3
+	fi
 }
 
 die() {
