@@ -9,7 +9,9 @@
  * "fanned_out_at is null" is the truth about what waits.  A cursor on the id
  * only saves walking over index entries of rows that are done but can't be
  * vacuumed while somebody holds an old snapshot; a look from the head, which
- * finds rows that committed late, follows as often as it is cheap.
+ * finds rows that committed late, follows as often as it is cheap.  Likewise
+ * only a look from the head, and what follows it until nothing is found, goes
+ * through all days of the outbox.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -33,6 +35,8 @@
 #define DELIVERIES_AIM	20000	/* a statement: keeps it about 0.2 s */
 #define FAST_POLL_MS	5
 #define FAST_FOR_MS	200	/* after work was found, before sleeping */
+#define NEAR_S		"86400"	/* created so long ago, or ahead, */
+#define ANY_S		"3000000000"	/* or any time */
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
 #define SKIPPED		16	/* told of once: so many */
@@ -47,6 +51,7 @@ struct fanout {
 	int64_t		 head_at_ms;	/* next look from the head, if idle */
 	int64_t		 head_by_ms;	/* at the latest */
 	int		 want_head, looked_head;
+	int		 wide;		/* the last look was at all days */
 	int		 asleep;	/* we told the producers so */
 	int64_t		 skipped[SKIPPED];	/* outbox ids */
 	size_t		 nskipped;
@@ -120,7 +125,7 @@ static int
 dry_run(struct fanout *f)
 {
 	if (connect_db(f) == -1 ||
-	    db_run(&f->db, &stmt_fanout_waiting, DB_ARGS("0")) == -1)
+	    db_run(&f->db, &stmt_fanout_waiting, DB_ARGS("0", ANY_S)) == -1)
 		return db_exitcode(&f->db);
 	printf("{\"waiting\":%s}\n", db_col(&f->db, 0, 0));
 	return fflush(stdout) == EOF ? EX_TEMPFAIL : EX_OK;
@@ -222,13 +227,15 @@ look(struct fanout *f)
 	f->looked_head = f->want_head || f->cursor == 0 ||
 	    start_ms >= f->head_by_ms;
 	f->want_head = 0;
+	f->wide |= f->looked_head;
 	if (f->looked_head) {
 		f->cursor = 0;
 		f->head_by_ms = start_ms + HEAD_MAX_MS;
 	}
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
 	snprintf(batch, sizeof(batch), "%" PRId64, f->batch);
-	if (db_run(&f->db, &stmt_fanout, DB_ARGS(cursor, batch)) == -1)
+	if (db_run(&f->db, &stmt_fanout, DB_ARGS(cursor, batch,
+	    f->wide ? ANY_S : NEAR_S)) == -1)
 		return FAILED;
 	follow_back(&f->life);
 	if (*db_col(&f->db, 0, 0) == 't')
@@ -240,6 +247,7 @@ look(struct fanout *f)
 		f->head_at_ms = start_ms +
 		    (cost_ms > HEAD_MAX_MS ? HEAD_MAX_MS : cost_ms);
 	if (events == 0) {
+		f->wide = 0;
 		f->cursor = f->last;
 		return NOTHING;
 	}
@@ -282,7 +290,8 @@ skip(struct fanout *f)
 	}
 	snprintf(why, sizeof(why), "%s", db_error(&f->db));
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
-	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor)) == -1)
+	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor,
+	    f->wide ? ANY_S : NEAR_S)) == -1)
 		return -1;
 	if (db_col(&f->db, 0, 1) == NULL)
 		return 0;		/* somebody saw to it */

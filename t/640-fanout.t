@@ -107,6 +107,12 @@ events nobody 3
 wait_for 5 "[ \"\$(sql \"select count(*) from webhook_outbox
     where event_type = 'nobody' and fanned_out_to = 0\")\" = 3 ]" \
     'what nobody wants is done, too'
+sql "insert into webhook_outbox (event_type, payload, created_at)
+    select 'nobody', '{}', now() + d * interval '40 days'
+    from generate_series(-30, 30) d"
+wait_for 15 "[ \"\$(sql \"select count(*) from webhook_outbox
+    where event_type = 'nobody' and fanned_out_to = 0\")\" = 64 ]" \
+    '... whatever day it says it is of'
 for n in 1 2 3 4; do
 	eval "stop \$fan$n"
 	is $rc 0 "fan-out $n stops at SIGTERM"

@@ -2,6 +2,7 @@
 -- so that a worker that is killed or frozen leaves either nothing or all.
 --   $1  bigint   only outbox ids above this (a cursor: see hook-fanout.c)
 --   $2  integer  at most this many events
+--   $3  bigint   only events created so many seconds ago, or ahead
 -- One row: busy (another hook-fanout is at work: one at a time, so that
 -- deliveries become visible in outbox order), events, deliveries, last id.
 --
@@ -10,6 +11,9 @@
 -- everywhere; a subscription removed meanwhile has no lane and gets nothing.
 -- What is decided by a lane's columns is decided by the locked row, which may
 -- be newer than this statement's snapshot: see the rule in lane_earliest.sql.
+-- $3 keeps partitions out of it that hold nothing new: the server then opens
+-- three days of the outbox, not all of them, each time that it looks.
+--
 -- No two sets made here are joined with each other, only with tables by
 -- index: the statement is planned before anything is known of their sizes.
 with lock as materialized (
@@ -21,6 +25,8 @@ with lock as materialized (
 	    octet_length(o.payload::text) as payload_bytes
 	from webhook_outbox o
 	where o.fanned_out_at is null and o.id > $1
+	    and o.created_at > now() - $3::bigint * interval '1 s'
+	    and o.created_at < now() + $3::bigint * interval '1 s'
 	    and (select ok from lock)
 	order by o.id
 	limit $2
@@ -73,6 +79,8 @@ with lock as materialized (
 		select outbox_id, created_at, 1 from matched) as each
 	    group by id, created_at) became
 	where o.id = became.id and o.created_at = became.created_at
+	    and o.created_at > now() - $3::bigint * interval '1 s'
+	    and o.created_at < now() + $3::bigint * interval '1 s'
 ), lowered as (
 	update webhook_lanes l
 	set next_due_at = least(l.next_due_at - interval '1 us', due.at)
