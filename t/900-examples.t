@@ -17,6 +17,8 @@
 #	deliveries	41 delivered (evt_paid to 1); in the dead-letter queue
 #			42 (503, to 2), 43 (410, to 2), 44 (503, to 1)
 #	evt_new		an event not yet fanned out
+#	inbox		messages 1 to 3 of source stripe wait, 17 is dead
+#	on-payment	a handler that prints an event
 #	payload.json	one JSON object; events.ndjson, two lines for -l
 #	secret, old-secret	files with a whsec_ secret each
 #	key		a file for HOOK_KEY_FILE
@@ -77,7 +79,23 @@ fixture() {	# PAGE
 	select id, 1, now(), :'sink', last_status, 12, last_error
 	from webhook_deliveries;
 	select setval('webhook_deliveries_id_seq', 100);
+	insert into webhook_inbox (source, message_id, event_type, body)
+	select 'stripe', 'evt_' || n, 'charge.succeeded', convert_to(
+	    '{"id":"evt_' || n || '","type":"charge.succeeded",'
+	    '"data":{"object":{"customer":"cus_1"}}}', 'UTF8')
+	from generate_series(1, 3) n;
+	insert into webhook_inbox (id, source, message_id, event_type, body,
+	    state, attempts, failures, finished_at, exit_status, last_error,
+	    stderr_tail, failed_at)
+	values (17, 'stripe', 'evt_17', 'charge.succeeded', '{}', 'dead', 3, 3,
+	    now(), 1, 'exit status 1', 'no such order\012',
+	    array[now(), now(), now()]);
 	EOT
+	cat >"$dir/on-payment" <<-'EOT'
+	#!/bin/sh
+	jq -c '{event_type: "payment.completed", payload: {id: .id}}'
+	EOT
+	chmod +x "$dir/on-payment"
 }
 
 # Write each block of a page to DIR/N.sh, the expected status to DIR/N.rc.
@@ -109,7 +127,7 @@ blocks() {	# PAGE DIR
 }
 
 run_block() {	# FILE
-	if grep -q -e ' -[a-z]*f\>' "$1" && grep -q 'hook-[fd][ae]' "$1"; then
+	if grep -q -e ' -[a-z]*f\>' "$1" && grep -q 'hook-[fd][ae]\|hook-consume' "$1"; then
 		(cd "$dir" && timeout --preserve-status -s TERM 1 \
 		    sh -c "exec $(grep '^hook' "$1")")
 	else
