@@ -3,6 +3,7 @@
 #	make check T='t/200-enqueue.t'	some scripts only
 #	make check PROVE_FLAGS=-v	see every check
 #	make check SAN=1		under ASan and UBSan, in build-san
+#	make soak SOAK=10m		everything at once, killed and restarted
 #	make bench BENCH=-q		measure: in a minute; without -q, all
 #	make install PREFIX=/usr DESTDIR=/tmp/root
 #
@@ -119,6 +120,11 @@ check:
 bench:
 	@BUILD=build-bench SAN= MAKEFLAGS= scripts/bench $(BENCH)
 
+# Seconds, or 90s, 10m, 2h.
+SOAK	= 10m
+soak: tests
+	@BUILD=$(BUILD) SOAK=$(SOAK) MAKEFLAGS= scripts/soak
+
 lint:
 	@BUILD=$(BUILD) MAKEFLAGS= scripts/lint
 
@@ -155,7 +161,8 @@ dist:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests bench-tools check bench fuzz lint demo install dist clean
+.PHONY: all tests bench-tools check bench fuzz lint demo soak install dist \
+	clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -37,6 +37,7 @@ PATH=$BUILD:$top/scripts:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/hook-${0##*/}.XXXXXX") || exit
 chmod 711 "$work"
 n_test=0
+n_failed=0
 n_start=0
 pids=
 own_db=
@@ -54,6 +55,7 @@ ok() {		# STATUS NAME
 		echo "ok $n_test - $2"
 	else
 		echo "not ok $n_test - $2"
+		n_failed=$((n_failed + 1))
 		return 1
 	fi
 }
