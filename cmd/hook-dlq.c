@@ -1,6 +1,6 @@
 /*
- * hook-dlq: look at the deliveries that gave up, and put them back or drop
- * them.
+ * hook-dlq: look at the deliveries that gave up, and at messages that could
+ * not be handled, and put them back or drop them.
  *
  * Nothing leaves the dead-letter queue by itself.  What retry and drop print
  * is done, with its audit row, in the same commit; what they refuse is as it
@@ -15,18 +15,17 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "alert.h"
 #include "config.h"
 #include "db.h"
 #include "hide.h"
 #include "ids.h"
 #include "opt.h"
 #include "out.h"
+#include "page.h"
 #include "redo.h"
 #include "select.h"
 #include "stmt.h"
-
-#define PAGE		1000		/* rows */
-#define ALERT_UNKNOWN	3		/* as Nagios has it */
 
 /* An option without a letter, and those that say which deliveries. */
 enum { INBOX = SELECT_END };
@@ -36,11 +35,11 @@ static const char filters[] = { 'T', 's', 't', SELECT_SINCE, SELECT_UNTIL,
 struct args {
 	const char	*conninfo;
 	struct select	 sel;
-	const char	*kind;		/* delivery, inbox, or NULL */
+	const char	*kind;		/* "message", or NULL */
 	enum out_form	 form;
 	const char	*actor, *reason;
 	int		 dry;
-	int64_t		 warn, crit, age_s;	/* 0: not given */
+	struct alert_at	 at;
 	int		 argc;
 	char		**argv;
 	char		 given[64];	/* letters of the options given */
@@ -69,11 +68,14 @@ static const struct verb {
 
 static int	 by_ids(struct args *, struct db *, const char *);
 static int	 count_rows(struct args *, struct db *);
+static void	 list_kind(struct args *, struct db *, int);
 static int64_t	 number(int, const char *);
 static _Noreturn void fail(const struct db *);
 static void	 open_db(struct args *, struct db *);
 static void	 options(struct args *, int, char **);
 static void	 put(int);
+static int	 redo(struct args *, struct db *, const char *, struct ids *,
+		    int);
 static _Noreturn void usage(int);
 static const struct verb *verb(const struct args *);
 
@@ -115,12 +117,12 @@ options(struct args *a, int argc, char *argv[])
 			exit(EX_OK);
 		case 'a':
 			if (opt_duration(optarg, 1000, INT64_C(1) << 50,
-			    &a->age_s, &why) == -1)
+			    &a->at.age_s, &why) == -1)
 				errx(EX_USAGE, "-a %s: %s", optarg, why);
-			a->age_s /= 1000;
+			a->at.age_s /= 1000;
 			break;
 		case 'c':
-			a->crit = number(ch, optarg);
+			a->at.crit = number(ch, optarg);
 			break;
 		case 'd':
 			a->conninfo = hide_arg(optarg);
@@ -142,10 +144,10 @@ options(struct args *a, int argc, char *argv[])
 			a->actor = optarg;
 			break;
 		case 'w':
-			a->warn = number(ch, optarg);
+			a->at.warn = number(ch, optarg);
 			break;
 		case INBOX:
-			a->kind = "inbox";
+			a->kind = "message";
 			break;
 		default:
 			if ((rc = select_option(&a->sel, ch, optarg)) == -1)
@@ -193,31 +195,35 @@ verb(const struct args *a)
 static int
 list(struct args *a, struct db *db)
 {
-	struct select	*s = &a->sel;
-	char		 at[64] = "-infinity", id[24] = "0", page[16];
-	int		 n;
-
 	if (a->argc != 1)
 		usage(EX_USAGE);
-	snprintf(page, sizeof(page), "%d", PAGE);
 	open_db(a, db);
 	/* Else each page might sort all that is left. */
 	if (db_exec(db, "set enable_sort = off") == -1)
 		fail(db);
-	do {
-		n = db_run(db, &stmt_dlq_list, DB_ARGS(at, id, page,
-		    s->subscription, s->tenant, s->type, s->prefix,
-		    select_since(s), select_until(s), a->kind));
-		if (n == -1)
-			fail(db);
-		if (n > 0 || strcmp(id, "0") == 0)
-			put(out_rows(db, a->form));
-		if (n > 0 && (strlcpy(id, db_col(db, n - 1, 0),
-		    sizeof(id)) >= sizeof(id) || strlcpy(at,
-		    db_col(db, n - 1, 11), sizeof(at)) >= sizeof(at)))
-			errx(EX_SOFTWARE, "dlq-list: keys too long");
-	} while (n == PAGE);
+	if (a->kind == NULL)
+		list_kind(a, db, 0);
+	/* A message has no subscription and no tenant. */
+	if (a->sel.subscription == NULL && a->sel.tenant == NULL)
+		list_kind(a, db, 1);
 	return EX_OK;
+}
+
+/* An empty list is a heading, but not below another. */
+static void
+list_kind(struct args *a, struct db *db, int kind)
+{
+	struct page	 p;
+	int		 n, heading = kind == 0 || a->kind != NULL;
+
+	page_first(&p, kind);
+	do {
+		if ((n = page_next(&p, db, &a->sel)) == -1)
+			fail(db);
+		if (n > 0 || heading)
+			put(out_rows(db, a->form));
+		heading = 0;
+	} while (n == PAGE_ROWS);
 }
 
 static int
@@ -248,23 +254,28 @@ count(struct args *a, struct db *db)
 static int
 show(struct args *a, struct db *db)
 {
-	struct ids	 ids = IDS_INIT;
+	struct ids	 ids = { .messages = 1 };
 	char		 id[24], *json;
 	int		 table = a->form == OUT_TABLE ||
 			    (a->form == OUT_AUTO && isatty(STDOUT_FILENO));
+	int		 message;
 
 	if (a->argc != 2)
 		usage(EX_USAGE);
 	if (ids_args(&ids, 1, a->argv + 1) == -1 || ids.from_stdin)
 		errx(EX_USAGE, "not an id: %.40s", a->argv[1]);
-	snprintf(id, sizeof(id), "%" PRId64, ids.id[0]);
+	message = ids.id[0] < 0;
+	snprintf(id, sizeof(id), "%" PRId64,
+	    message ? -ids.id[0] : ids.id[0]);
 	ids_free(&ids);
 	open_db(a, db);
-	switch (db_run(db, &stmt_dlq_show, DB_ARGS(id))) {
+	switch (db_run(db, message ? &stmt_dead_show : &stmt_dlq_show,
+	    DB_ARGS(id))) {
 	case -1:
 		fail(db);
 	case 0:
-		warnx("delivery %s: no such delivery", id);
+		warnx(message ? "message m%s: no such message" :
+		    "delivery %s: no such delivery", id);
 		return 1;
 	}
 	if ((json = strdup(db_col(db, 0, 0))) == NULL)
@@ -276,6 +287,8 @@ show(struct args *a, struct db *db)
 		if (db_run(db, &stmt_dlq_show_fields, DB_ARGS(json)) == -1)
 			fail(db);
 		put(out_rows(db, OUT_TABLE));
+	}
+	if (table && !message) {
 		if (db_run(db, &stmt_dlq_show_attempts, DB_ARGS(json)) == -1)
 			fail(db);
 		put(putchar('\n'));
@@ -300,38 +313,52 @@ drop(struct args *a, struct db *db)
 static int
 by_ids(struct args *a, struct db *db, const char *what)
 {
-	struct ids	 ids = IDS_INIT;
-	struct redo	 r = { .what = what, .tool = "hook-dlq",
-			    .dry = a->dry, .reason = a->reason, .ids = &ids };
-	int		 i, n, rc, status = EX_OK;
+	struct ids	 ids = { .messages = 1 }, inbox = IDS_INIT;
+	int		 status;
 
-	r.actor = opt_actor(a->actor);
 	if (a->argc < 2)
 		usage(EX_USAGE);
 	if (ids_args(&ids, a->argc - 1, a->argv + 1) == -1)
 		errx(ids.code, "%s", ids.why);
 	open_db(a, db);
-	if (ids_stdin(&ids, db) == -1)
+	if (ids_stdin(&ids, db) == -1 || ids_split(&ids, &inbox) == -1)
 		errx(ids.code, "%s", ids.why);
-	if (redo_start(&r) == -1)
-		err(EX_TEMPFAIL, NULL);
 	if (redo_plan(db) == -1)
 		fail(db);
+	status = redo(a, db, what, &ids, 0);
+	if (redo(a, db, what, &inbox, 1) != EX_OK)
+		status = 1;
+	ids_free(&ids);
+	ids_free(&inbox);
+	return status;
+}
+
+static int
+redo(struct args *a, struct db *db, const char *what, struct ids *ids,
+    int inbox)
+{
+	struct redo	 r = { .what = what, .tool = "hook-dlq",
+			    .dry = a->dry, .reason = a->reason, .ids = ids,
+			    .inbox = inbox };
+	int		 i, n, rc, status = EX_OK;
+
+	r.actor = opt_actor(a->actor);
+	if (redo_start(&r) == -1)
+		err(EX_TEMPFAIL, NULL);
 	while ((rc = redo_next(&r, db)) == 1) {
 		if (db_rows(db) > 0)
 			put(out_rows(db, a->form));
 		if ((n = redo_refused(&r, db)) == -1)
 			fail(db);
 		for (i = 0; i < n; i++)
-			warnx("delivery %s: %s", db_col(db, i, 0),
-			    redo_why(db, i));
+			warnx("%s %s: %s", inbox ? "message" : "delivery",
+			    db_col(db, i, 0), redo_why(db, i));
 		if (n > 0)
 			status = 1;
 	}
 	if (rc == -1)
 		fail(db);
 	redo_free(&r);
-	ids_free(&ids);
 	return status;
 }
 
@@ -342,42 +369,23 @@ by_ids(struct args *a, struct db *db, const char *what)
 static int
 alert(struct args *a, struct db *db)
 {
-	static const char *const word[] = { "OK", "WARNING", "CRITICAL" };
-	int64_t		 n, age_s;
-	int		 level = 0;
+	struct buf	 line = BUF_INIT(4096);
+	int		 level;
 
 	if (a->argc != 1)
 		usage(EX_USAGE);
-	if (a->warn == 0 && a->crit == 0 && a->age_s == 0)
-		a->warn = 1;
+	if (a->at.warn == 0 && a->at.crit == 0 && a->at.age_s == 0)
+		a->at.warn = 1;
 	if (db_open(db, a->conninfo, "hook-dlq") == -1 ||
 	    select_times(&a->sel, db) == -1 || count_rows(a, db) == -1) {
 		printf("DLQ UNKNOWN - %s\n", db_error(db));
 		return ALERT_UNKNOWN;
 	}
-	n = db_int(db, 0, 0);
-	age_s = db_int(db, 0, 1);
-	if ((a->warn > 0 && n >= a->warn) || (a->age_s > 0 && n > 0 &&
-	    age_s >= a->age_s))
-		level = 1;
-	if (a->crit > 0 && n >= a->crit)
-		level = 2;
-	printf("DLQ %s - %" PRId64 " dead", word[level], n);
-	if (n > 0)
-		printf(", oldest %" PRId64 " s, in %s subscriptions, most in"
-		    " subscription %s (%s)", age_s, db_col(db, 0, 2),
-		    db_col(db, 0, 3), db_col(db, 0, 4));
-	printf(" | dead=%" PRId64 ";", n);
-	if (a->warn > 0)
-		printf("%" PRId64, a->warn);
-	printf(";");
-	if (a->crit > 0)
-		printf("%" PRId64, a->crit);
-	printf(";0 oldest=%" PRId64 "s;", age_s);
-	if (a->age_s > 0)
-		printf("%" PRId64, a->age_s);
-	printf(";;0\n");
+	if ((level = alert_line(db, &a->at, &line)) == -1)
+		err(EX_TEMPFAIL, NULL);
+	puts(line.s);
 	put(fflush(stdout));
+	buf_free(&line);
 	return level;
 }
 

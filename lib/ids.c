@@ -100,6 +100,23 @@ ids_array(const struct ids *ids, size_t from, size_t n, struct buf *out)
 	return buf_adds(out, "}");
 }
 
+int
+ids_split(struct ids *ids, struct ids *messages)
+{
+	size_t	 i, n = 0;
+
+	messages->id = reallocarray(NULL, ids->n + 1, sizeof(*ids->id));
+	if (messages->id == NULL)
+		return fail(ids, EX_TEMPFAIL, "out of memory");
+	for (i = 0; i < ids->n; i++)
+		if (ids->id[i] < 0)
+			messages->id[messages->n++] = -ids->id[i];
+		else
+			ids->id[n++] = ids->id[i];
+	ids->n = n;
+	return 0;
+}
+
 void
 ids_free(struct ids *ids)
 {
@@ -177,7 +194,8 @@ add(struct ids *ids, const char *s, int code, const char *where)
 
 	if (s == NULL)
 		return fail(ids, code, "%sno id", where);
-	if (opt_int(s, 1, INT64_MAX, &id, &why) == -1)
+	if (opt_int(ids->messages && *s == 'm' ? s + 1 : s, 1, INT64_MAX, &id,
+	    &why) == -1)
 		return fail(ids, code, "%snot an id: %.*s%s", where, SHOWN, s,
 		    strlen(s) > SHOWN ? "..." : "");
 	if (ids->n == IDS_MAX)
@@ -190,7 +208,7 @@ add(struct ids *ids, const char *s, int code, const char *where)
 		ids->id = grown;
 		ids->cap = cap;
 	}
-	ids->id[ids->n++] = id;
+	ids->id[ids->n++] = *s == 'm' ? -id : id;
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #define TRIES		20
 
 static int	 apply(struct redo *, struct db *);
+static int	 apply_inbox(struct redo *, struct db *);
 static int	 by_value(const void *, const void *);
 static void	 must(int);
 static void	 note_done(struct redo *, struct db *, int);
@@ -49,7 +50,9 @@ redo_next(struct redo *r, struct db *db)
 		n = r->batch;
 	buf_reset(&r->asked);
 	must(ids_array(r->ids, r->from, n, &r->asked));
-	if (r->dry)
+	if (r->inbox)
+		rows = apply_inbox(r, db);
+	else if (r->dry)
 		rows = db_run(db, &stmt_replay_judge,
 		    DB_ARGS(r->asked.s, "{}", r->what, "t"));
 	else if (strcmp(r->what, REDO_DROP) == 0)
@@ -66,6 +69,17 @@ redo_next(struct redo *r, struct db *db)
 }
 
 static int
+apply_inbox(struct redo *r, struct db *db)
+{
+	if (r->dry)
+		return db_run(db, &stmt_dead_judge,
+		    DB_ARGS(r->asked.s, "{}", "t"));
+	return redo_run(db, strcmp(r->what, REDO_DROP) == 0 ?
+	    &stmt_dead_drop : &stmt_dead_retry,
+	    DB_ARGS(r->asked.s, r->actor, r->reason));
+}
+
+static int
 apply(struct redo *r, struct db *db)
 {
 	return redo_run(db, &stmt_replay_apply, DB_ARGS(r->asked.s,
@@ -73,7 +87,10 @@ apply(struct redo *r, struct db *db)
 	    r->tool, NULL, NULL, NULL));
 }
 
-/* A row's fifth column is the delivery that was sent again as a new one. */
+/*
+ * A row's fifth column is the delivery that was sent again as a new one; an
+ * id with an m is a message's.
+ */
 static void
 note_done(struct redo *r, struct db *db, int rows)
 {
@@ -84,8 +101,10 @@ note_done(struct redo *r, struct db *db, int rows)
 	must(buf_adds(&r->done, "{"));
 	for (i = 0; i < rows; i++) {
 		id = r->dry ? NULL : db_col(db, i, 4);
+		if (id == NULL)
+			id = db_col(db, i, 0);
 		must(buf_addf(&r->done, "%s%s", i > 0 ? "," : "",
-		    id == NULL ? db_col(db, i, 0) : id));
+		    id + (*id == 'm')));
 	}
 	must(buf_adds(&r->done, "}"));
 }
@@ -103,6 +122,9 @@ redo_refused(struct redo *r, struct db *db)
 {
 	if (r->refused == 0)
 		return 0;
+	if (r->inbox)
+		return db_run(db, &stmt_dead_judge,
+		    DB_ARGS(r->asked.s, r->done.s, "f"));
 	return db_run(db, &stmt_replay_judge,
 	    DB_ARGS(r->asked.s, r->done.s, r->what, "f"));
 }

@@ -1,6 +1,6 @@
 /*
  * redo.h - work through deliveries by id, a batch at a time: put them back,
- * send them again, or drop them.
+ * send them again, or drop them; likewise through messages of the inbox.
  *
  * Each id is judged alone: what may not be done is left out, and told with
  * its reason.  A batch is one statement, done as a whole or not at all.
@@ -32,6 +32,7 @@ struct redo {
 	const char	*actor;
 	const char	*reason;	/* or NULL */
 	int		 dry;		/* change nothing */
+	int		 inbox;		/* ids are messages: retry, drop */
 	size_t		 batch;		/* at most REDO_BATCH */
 	struct ids	*ids;
 	size_t		 from;		/* next of them */

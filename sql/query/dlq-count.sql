@@ -5,11 +5,12 @@
 --   $4  text         only types that begin so and go on, or null
 --   $5  timestamptz  finished then or later, or null
 --   $6  timestamptz  finished before, or null
---   $7  text         delivery or inbox: only this kind, or null
+--   $7  text         delivery or message: only this kind, or null
 -- One row: count; age of the oldest in seconds, or null; how many
--- subscriptions; the one with most, and its count.
+-- subscriptions, and sources; the one with most, in words, and its count.
 with per as (
-	select subscription_id, count(*) as n, min(finished_at) as oldest
+	select subscription_id, source, count(*) as n,
+	    min(finished_at) as oldest
 	from webhook_dlq
 	where ($1::bigint is null or subscription_id = $1)
 	    and ($2::text is null or tenant = $2)
@@ -19,13 +20,15 @@ with per as (
 	    and ($5::timestamptz is null or finished_at >= $5)
 	    and ($6::timestamptz is null or finished_at < $6)
 	    and ($7::text is null or kind = $7)
-	group by subscription_id
+	group by subscription_id, source
 ), worst as (
-	select subscription_id, n from per order by n desc, 1 limit 1
+	select case when source is null then 'subscription ' || subscription_id
+	    else 'source ' || regexp_replace(left(source, 64), '[^ -{}~]', '?',
+		'g') end as name, n
+	from per order by n desc, subscription_id, source limit 1
 )
 select coalesce(sum(n), 0)::bigint as count,
     greatest(extract(epoch from now() - min(oldest)), 0)::bigint as oldest_s,
-    count(*) as subscriptions,
-    (select subscription_id from worst) as worst,
-    (select n from worst) as worst_count
+    count(subscription_id) as subscriptions, count(source) as sources,
+    (select name from worst) as worst, (select n from worst) as worst_count
 from per

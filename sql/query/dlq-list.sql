@@ -1,4 +1,4 @@
--- dlq-list: a page of the dead-letter queue, oldest first.
+-- dlq-list: a page of the dead deliveries, oldest first.
 --   $1  timestamptz  after this finished_at, and
 --   $2  bigint       this id
 --   $3  integer      at most this many
@@ -8,7 +8,6 @@
 --   $7  text         only types that begin so and go on, or null
 --   $8  timestamptz  finished then or later, or null
 --   $9  timestamptz  finished before, or null
---   $10 text         delivery or inbox: only this kind, or null
 -- Rows: as below; the last one's finished_at and id lead to the next page.
 -- A keyset instead of a cursor: no snapshot is kept while somebody reads on.
 select id, kind, subscription_id, tenant, event_id, event_type, state,
@@ -21,6 +20,6 @@ where (finished_at, id) > ($1::timestamptz, $2::bigint)
     and ($7::text is null or starts_with(event_type, $7) and event_type <> $7)
     and ($8::timestamptz is null or finished_at >= $8)
     and ($9::timestamptz is null or finished_at < $9)
-    and ($10::text is null or kind = $10)
+    and kind = 'delivery'
 order by finished_at, id
 limit $3::integer

@@ -227,9 +227,11 @@ begin
 	    ('worker', 'select (id, name) on webhook_sources'),
 	    ('worker', 'delete on webhook_wakeup'),
 	    ('worker', 'execute on function webhook_enqueue'),
-	    ('operator', 'select, update (state, failures, next_attempt_at, finished_at) on webhook_inbox'),
+	    ('operator', 'select, update (state, failures, takeovers, next_attempt_at, finished_at) on webhook_inbox'),
 	    ('operator', 'delete on webhook_wakeup'),
-	    ('viewer', 'select on webhook_dlq')
+	    ('operator', 'execute on function webhook_consumers'),
+	    ('viewer', 'select on webhook_dlq'),
+	    ('viewer', 'select (id, source, message_id, event_type, received_at, state, attempts, failures, takeovers, next_attempt_at, order_key, owner, fence, leased_until, finished_at, exit_status, exit_signal, last_error, stderr_tail, failed_at) on webhook_inbox')
 	    ) as t (role, what) loop
 		begin
 			execute format('grant %s to webhook_%s', g.what,
