@@ -5,9 +5,9 @@
  * signature, timestamp and id stand, what is signed, which digest or key,
  * which encoding.  Facts: hook-signature(5).
  *
- * Secrets come in their published form (whsec_..., whsk_..., whpk_...); what
- * is compared with them is compared in constant time, and they are wiped
- * before they are freed.  Times and tolerances are seconds.  Every byte of
+ * Secrets come in their published form (whsec_..., hex, PEM, text); what is
+ * compared with them is compared in constant time, and they are wiped before
+ * they are freed.  Times and tolerances are seconds.  Every byte of
  * headers and body is hostile.  A key is for one thread at a time.
  */
 #ifndef SIGN_H
@@ -37,7 +37,7 @@ struct sign_message {
 struct sign_scheme;
 struct sign_key;
 
-/* By name ("-" is "_"), by number; NULL: no such scheme. */
+/* By name ("-" is "_") or short name; by number; NULL: no such scheme. */
 const struct sign_scheme *sign_scheme(const char *name);
 const struct sign_scheme *sign_scheme_at(size_t n);
 const char *sign_scheme_name(const struct sign_scheme *);
@@ -45,8 +45,8 @@ int64_t	 sign_scheme_tolerance(const struct sign_scheme *);
 
 /*
  * Read a secret for a scheme; NULL with *why (static, names no secret) if it
- * can't be one.  for_signing refuses what can only verify (whpk_), and
- * symmetric keys outside 24..64 bytes; a verifier takes 16..75.
+ * can't be one.  for_signing refuses what can only verify, and whsec_ of less
+ * than 24 or more than 64 bytes; a verifier takes 16..75.
  */
 struct sign_key *sign_key(const struct sign_scheme *, const char *secret,
 	    int for_signing, const char **why);
@@ -56,9 +56,10 @@ void	 sign_key_free(struct sign_key *);
 int	 sign_id(const char *);
 
 /*
- * Append header lines "name: value\n" for a body sent at time now under id;
- * several keys give several signatures, in that order.  -1, and nothing
- * appended, for a bad id or time or a key that can't sign; so below.
+ * Append header lines "name: value\n" for a body sent at time now under id
+ * (NULL where none is signed), or a body with its signature in it; several
+ * keys give several signatures, in that order.  -1, and nothing appended, for
+ * a bad id or time, no URL, or a key that can't sign; so below.
  */
 int	 sign_make(const struct sign_scheme *, struct sign_key *const *key,
 	    size_t nkey, const char *id, int64_t now,
@@ -85,7 +86,7 @@ extern const char SIGN_TOO_OLD[], SIGN_TOO_NEW[], SIGN_DIFFERENT[],
 	    SIGN_OTHER_KIND[], SIGN_NO_HEADER[], SIGN_MALFORMED[],
 	    SIGN_UNKNOWN[];
 
-/* Only read: *id (NULL: none) and *at (-1: none).  0, or 1 with *why. */
+/* Read *id (NULL: no header) and *at (-1: none).  0, or 1 with *why. */
 int	 sign_read(const struct sign_scheme *, const struct sign_message *,
 	    const char **id, int64_t *at, const char **why);
 

@@ -68,6 +68,8 @@ sign_key_bytes(const struct sign_scheme *s, const void *secret, size_t len)
 	const char	*why;
 
 	if (len == 0 || len > TEXT_MAX ||
+	    s->kind[0].alg == SCHEME_ED25519 ||
+	    s->kind[0].alg == SCHEME_ECDSA_P256 ||
 	    (key = calloc(1, sizeof(*key))) == NULL)
 		return NULL;
 	key->alg = s->kind[0].alg;
