@@ -116,7 +116,7 @@ done
 HOOK_SLEEP=60 start hook-consume -s s -f -- "$work/note"
 wait_for 10 '[ "$(grep -c + "$work/log")" = 1 ]'
 kill "$pid"
-stop
+stop "$pid" INT
 is "$rc $(held d)" '0 0' 'told twice it stops at once'
 run timeout 30 hook-consume -s s -j 9 -- true
 
@@ -153,13 +153,16 @@ wait_for 10 '! kill -0 "$handler" 2>/dev/null ||
 wait_for 10 '[ "$(held g)" = 0 ]'
 HOOK_SLEEP=0 run timeout 20 hook-consume -s s -l 1s -- "$work/note"
 is "$rc $(states g)" '0 done|1' '... somebody else does the work'
-sql "update webhook_inbox set state = 'pending', finished_at = null
+sql "update webhook_inbox set state = 'pending', finished_at = null,
+    owner = 'other', leased_until = now() + interval '1 h'
     where message_id = 'g1'"
 kill -CONT "$frozen"
 rc=0
 wait "$frozen" || rc=$?
-is "$rc $(sql "select state, failures from webhook_inbox
-    where message_id = 'g1'")" '0 done|0' '... and when it wakes it acks nothing'
+is "$rc $(sql "select state, failures, owner from webhook_inbox
+    where message_id = 'g1'")" '0 pending|0|other' \
+    '... and when it wakes it acks nothing'
+sql "delete from webhook_inbox where message_id = 'g1'"
 
 # Poison that kills its consumers.
 many h 1
