@@ -168,7 +168,7 @@ sql "delete from webhook_inbox where message_id = 'g1'"
 many h 1
 sql "update webhook_inbox set takeovers = 9, attempts = 9, owner = 'gone',
     leased_until = now() - interval '1 min' where message_id = 'h1'"
-run timeout 20 hook-consume -s s -- false
+run timeout 20 hook-consume -s s -l 1s -- false
 is "$(sql "select state, last_error from webhook_inbox
     where message_id = 'h1'")" \
     'dead|no outcome known: consumers stopped, 10 times' \
