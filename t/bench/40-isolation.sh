@@ -43,7 +43,7 @@ run() {		# NAME OTHERS
 	settle
 	start hook-deliver -f
 	deliver=$pid
-	until_true 120 "[ \$(recv_count) -ge $(($2 * each)) ]"
+	until_true 300 "[ \$(recv_count) -ge $(($2 * each)) ]"
 	start hook-fanout -f
 	fan=$pid
 	until_true 20 '[ "$(sql "select count(*) from webhook_wakeup
