@@ -90,12 +90,13 @@ $(BUILD)/t/sink: $(wildcard t/sink/*.[ch]) | $(GEN)
 	    $(wildcard t/sink/*.c) $(SSL_LIBS)
 
 # Built of sources, not of libhook.a: the library is instrumented too.
-$(BUILD)/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c lib/*.h) $(GEN)
+$(BUILD)/fuzz/%: t/fuzz/%.c $(wildcard lib/*.c lib/*.h) $(GEN) | \
+    has-clang
 	$(CLANG) $(CPPFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -o $@ $< $(wildcard lib/*.c) \
 	    $(BUILD)/stmt.c $(PKG_LIBS) -lm
 
-fuzz: has-clang $(FUZZ)
+fuzz: $(FUZZ)
 	@for f in $(FUZZ); do \
 		n=$${f##*/}; \
 		mkdir -p $(BUILD)/fuzz/$$n.corpus t/fuzz/$$n || exit; \
