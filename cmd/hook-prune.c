@@ -29,8 +29,6 @@
 #define BATCH		"10000"		/* rows a DELETE */
 #define VACUUM_WAIT_MS	5000		/* keeps nobody waiting meanwhile */
 #define WORKER_MS	"86400000"	/* a worker not seen for so long */
-#define IDLE_WORK_MS	10000		/* on a default partition that gets no
-					   new rows: only fan-out waits */
 #define NUMBER		24		/* bytes of a bigint's text */
 
 struct args {
@@ -200,13 +198,10 @@ make_days(struct args *a, struct db *db)
 
 	if (db_run(db, &stmt_prune_days, 0, NULL) == -1)
 		fail(db);
-	day = copy(db, 4, &n);
-	for (i = 0; i < n * 4; i += 4) {
-		a->part.work_ms = *day[i + 3] == 't' ? 0 : IDLE_WORK_MS;
+	day = copy(db, 3, &n);
+	for (i = 0; i < n * 3; i += 3)
 		make(a, db, day[i], day[i + 1], strtoll(day[i + 2], NULL, 10));
-	}
 	free(day);
-	a->part.work_ms = 0;
 }
 
 static void

@@ -14,6 +14,7 @@
 static int	 attach(struct part *, const char *, const char *);
 static enum part_done left(struct part *);
 static void	 pause_ms(int);
+static int	 shrink(struct part *, const char *);
 
 enum part_done
 part_make(struct part *p, const char *parent, const char *day)
@@ -32,7 +33,30 @@ part_make(struct part *p, const char *parent, const char *day)
 	if (rc == -1 || db_exec(p->db, rc ? "commit" : "rollback") == -1 ||
 	    part_limit(p->db, 0, 0) == -1)
 		return PART_FAILED;
-	return rc ? PART_DONE : left(p);
+	if (rc == 0)
+		return left(p);
+	return p->rows > 0 && shrink(p, parent) == -1 ? PART_FAILED : PART_DONE;
+}
+
+/* The default partition, since the next attach reads it again. */
+static int
+shrink(struct part *p, const char *parent)
+{
+	static const char	*const all[] = {
+		"vacuum webhook_outbox_default",
+		"vacuum webhook_attempts_default",
+		"vacuum webhook_deliveries_done_default",
+		"vacuum webhook_deliveries_dead_default",
+	};
+	size_t	 i, skip = strlen("vacuum ");
+
+	if (part_limit(p->db, p->wait_ms, 0) == -1)
+		return -1;
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strncmp(all[i] + skip, parent, strlen(parent)) == 0 &&
+		    db_exec(p->db, all[i]) == -1 && !part_busy(p->db))
+			return -1;
+	return part_limit(p->db, 0, 0);
 }
 
 static int
@@ -40,8 +64,7 @@ attach(struct part *p, const char *parent, const char *day)
 {
 	int	 i;
 
-	if (part_limit(p->db, p->wait_ms / 2, p->work_ms > p->wait_ms ?
-	    p->work_ms : p->wait_ms) == -1 ||
+	if (part_limit(p->db, p->wait_ms / 2, p->wait_ms) == -1 ||
 	    db_exec(p->db, "savepoint attach") == -1)
 		return -1;
 	for (i = 0; db_run(p->db, &stmt_prune_attach,

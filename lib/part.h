@@ -27,8 +27,6 @@ enum part_done {
 struct part {
 	struct db	*db;
 	int64_t		 wait_ms;	/* nobody is to wait longer for us */
-	int64_t		 work_ms;	/* ... or so long, once we have the
-					   locks; 0: the same */
 	int		 tries;		/* PART_TRIES; few once all failed */
 	const char	*actor, *reason;
 	int		 needed;	/* LEFT since it is needed, for good */

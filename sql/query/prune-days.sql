@@ -1,8 +1,7 @@
 -- prune-days: which partitions are missing: those of today and 14 days more,
 -- and of days that a default partition holds rows of (UTC).
--- Rows: parent; day; how many rows the default partition holds; whether new
--- rows go there now.  Today first, then those that hold some.  Days further
--- ahead stay where they are.
+-- Rows: parent; day; how many rows the default partition holds.  Today first,
+-- then those that hold some.  Days further ahead stay where they are.
 with held as materialized (
 	select 'webhook_outbox' as parent, created_at as at
 	from webhook_outbox_default
@@ -27,9 +26,7 @@ with held as materialized (
 	    generate_series((now() at time zone 'utc')::date,
 	    (now() at time zone 'utc')::date + 14, interval '1 day') day
 )
-select d.parent, d.day, sum(d.n)::bigint as n,
-    not exists (select from webhook_partitions p
-	where p.parent = d.parent and p.from_at <= now() and p.until_at > now())
+select d.parent, d.day, sum(d.n)::bigint as n
 from day d
 where not exists (select from webhook_partitions p
     where p.parent = d.parent

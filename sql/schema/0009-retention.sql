@@ -4,10 +4,9 @@
 -- The statements have names of tables in them, which no parameter can be, so
 -- these are functions.  They run as their caller, who must own the tables.
 --
--- Producers must not wait.  So a partition is made apart and attached, which
--- locks nobody out of the parent, and only for a moment out of the default
--- partition.  It is detached under a lock on the parent (CONCURRENTLY is
--- refused where there is a default partition), marked, and dropped by another
+-- Producers must not wait.  So a partition is filled apart, and only attached
+-- with a lock on the parent; it is detached with one (CONCURRENTLY is refused
+-- where there is a default partition), marked, and dropped by another
 -- transaction.  How long these wait for a lock, and may hold it, is set by
 -- the caller: lock_timeout, statement_timeout.
 
@@ -99,8 +98,13 @@ end
 $$;
 
 -- A partition (2 of 2): attach it, with the rows that came meanwhile; how
--- many.  The default partition is locked, and read through.  A CHECK would
--- spare that, but refuse rows of that day that come meanwhile.
+-- many.
+--
+-- ATTACH itself would lock the parent less.  But a statement that has looked
+-- at the list of partitions before, and waits for the default one, would then
+-- not find the rows that moved, or have its own refused as belonging
+-- elsewhere.  And a CHECK on the default partition would spare reading it
+-- through, but refuse rows of that day that come meanwhile.
 create function webhook_partition_attach(parent text, day date)
 returns bigint
 language plpgsql set search_path from current as $$
@@ -111,6 +115,7 @@ declare
 	    ' for values from (%L) to (%L)', parent, name,
 	    day || ' 00:00Z', day + 1 || ' 00:00Z');
 begin
+	execute format('lock table only %I in access exclusive mode', parent);
 	execute format('lock table only %I in access exclusive mode',
 	    parent || '_default');
 	begin
