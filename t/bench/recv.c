@@ -299,7 +299,7 @@ timers(void)
 		if (c->due_us <= t) {
 			c->due_us = t + drip_us;
 			answer(c, c->dripped < sizeof(SLOW) - 1 ?
-			    SLOW + c->dripped : "x", 1);
+			    &SLOW[c->dripped] : "x", 1);
 			c->dripped++;
 			if (c->fd == 0)
 				continue;
