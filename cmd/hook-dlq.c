@@ -18,6 +18,7 @@
 #include "alert.h"
 #include "config.h"
 #include "db.h"
+#include "dlq.h"
 #include "hide.h"
 #include "ids.h"
 #include "opt.h"
@@ -269,8 +270,8 @@ show(struct args *a, struct db *db)
 	    message ? -ids.id[0] : ids.id[0]);
 	ids_free(&ids);
 	open_db(a, db);
-	switch (db_run(db, message ? &stmt_dead_show : &stmt_dlq_show,
-	    DB_ARGS(id))) {
+	switch (message ? db_run(db, &stmt_dead_show, DB_ARGS(id)) :
+	    dlq_show(db, id)) {
 	case -1:
 		fail(db);
 	case 0:

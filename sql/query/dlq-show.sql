@@ -1,6 +1,11 @@
 -- dlq-show: one delivery, whatever its state, with all that is known of it.
---   $1  bigint  delivery id
--- One row, or none: a JSON object.  Of a response all but printable ASCII is
+--   $1  bigint       delivery id
+--   $2  text         its state,
+--   $3  timestamptz  when it was finished, or null,
+--   $4  timestamptz  when its event was stored: these leave one partition
+--   $5  timestamptz  attempts since then, a little early,
+--   $6  timestamptz  and until then
+-- One row, or none, where it has moved on: a JSON object.  Of a response all but printable ASCII is
 -- escaped, so that it is harmless anywhere.  "next" is what to type.
 with t (form) as (values ('YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
 select row_to_json(r) from (
@@ -36,7 +41,8 @@ select row_to_json(r) from (
 			cross join lateral (
 			    select get_byte(a.response_head, i) as b) g)
 		    as response, a.worker
-		from webhook_attempts a where a.delivery_id = d.id) x)
+		from webhook_attempts a where a.delivery_id = d.id
+		    and a.at between $5::timestamptz and $6::timestamptz) x)
 		as attempt_log,
 	    case when d.state = 'pending' and s.state = 'active'
 		    then 'nothing: it is tried when it is due'
@@ -54,5 +60,6 @@ select row_to_json(r) from (
 	cross join webhook_deliveries d
 	left join webhook_subscriptions s on s.id = d.subscription_id
 	left join webhook_outbox o on o.id = d.outbox_id
-	    and o.created_at = d.outbox_created_at
-	where d.id = $1::bigint) r
+	    and o.created_at = $4::timestamptz
+	where d.id = $1::bigint and d.state = $2::text
+	    and ($3::timestamptz is null or d.finished_at = $3)) r

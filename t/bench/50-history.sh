@@ -143,7 +143,11 @@ statement 'all counters' "
 id=$(sql 'select max(id) from webhook_dlq')
 statement 'hook-dlq list, 1,000 dead' "$(cat "$top/sql/query/dlq-list.sql")" \
     "'-infinity', 0, 1000, null, null, null, null, null, null, null"
-statement 'hook-dlq show' "$(cat "$top/sql/query/dlq-show.sql")" "$id"
+statement 'hook-dlq show, 1 of 2' "$(cat "$top/sql/query/dlq-find.sql")" "$id"
+statement 'hook-dlq show, 2 of 2' "$(cat "$top/sql/query/dlq-show.sql")" \
+    "$id, $(sql "select format('%L, %L, %L, %L, %L', state, finished_at,
+	outbox_created_at, created_at - interval '1 h', now())
+	from webhook_deliveries where id = $id")"
 command psql -X -A -t -c 'select 1'
 row 'psql with select 1, to compare with' "$ms" ms
 for words in 'hook-dlq list -o json' 'hook-dlq count' "hook-dlq show $id" \
