@@ -10,7 +10,7 @@
 # A new lib/*.c, cmd/hook-*.c, sql/query/*.sql, t/unit/*.c, t/fuzz/*.c or
 # man/* is found by its name; nothing here needs an edit.
 
-VERSION	= 0.1.0
+VERSION	= 0.2.0
 PREFIX	= /usr/local
 DESTDIR	=
 
