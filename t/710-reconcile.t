@@ -197,6 +197,37 @@ sql "update webhook_deliveries set finished_at = now() - id % 5
 	* interval '1 day'"
 clean 'whatever day it was'
 
+# Amid work: nothing is wrong that only moves.
+for n in $(seq 400); do
+	echo "insert into webhook_outbox (event_type, aggregate_id, payload)
+	    select (array['all', 'plain', 'ordered', 'later'])[1 + n % 4],
+		n % 7, json_build_object('n', n) from generate_series(1, 60) n;
+	    select pg_sleep(0.02);"
+done >"$work/producer.sql"
+sql "update webhook_subscriptions set retry_ms = '{200,300,400}',
+    deadline_ms = 2000 where id = $later;
+    update webhook_lanes set hold_until = null, breaker = 'closed',
+    failures = 0"
+fanout -i 50ms -b 30
+fan=$pid
+worker -l 1s -i 50ms -j 8
+one=$pid
+worker -l 1s -i 50ms -j 8
+two=$pid
+start psql -X -q -f "$work/producer.sql"
+producer=$pid
+for n in 1 2 3; do
+	clean "amid work there is nothing to tell ($n)"
+	hook-sub pause "$plain" >/dev/null
+	hook-sub resume "$plain" >/dev/null
+done
+kill -0 "$producer" 2>/dev/null
+check '... and it was amid work'
+stop "$producer"
+for p in $fan $one $two; do
+	stop "$p"
+done
+
 # A part of it.
 sql "delete from webhook_deliveries where id = $victim"
 run hook-reconcile --since 2001-01-01
