@@ -86,11 +86,23 @@ cannot viewer insert into webhook_outbox (event_type, payload) values ('t', '{}'
 cannot viewer update webhook_subscriptions set state = 'paused'
 cannot receiver select * from webhook_outbox
 cannot receiver select secret from webhook_secrets
+can receiver select name, secret from webhook_sources join webhook_source_secrets k on source_id = webhook_sources.id
+can receiver insert into webhook_inbox (source, message_id, body) values ('a', 'b', '') on conflict (source, message_id) do nothing returning source
+cannot receiver select body from webhook_inbox
+cannot receiver update webhook_inbox set state = 'discarded'
+cannot receiver delete from webhook_inbox
+cannot receiver insert into webhook_sources (name, scheme) values ('x', 'github')
+cannot receiver update webhook_source_secrets set expires_at = null
+cannot worker select secret from webhook_source_secrets
+cannot producer select * from webhook_sources
+can operator insert into webhook_sources (name, scheme) values ('y', 'github')
+can viewer select * from webhook_sources
+cannot viewer select secret from webhook_source_secrets
 EOT
 
 # With its role and no other right each tool does its work.
 sql "truncate webhook_outbox; delete from webhook_subscriptions"
-for r in producer worker operator viewer; do
+for r in producer worker receiver operator viewer; do
 	sql "create role a_$r login in role webhook_$r"
 done
 sink <<-'EOT'
@@ -133,6 +145,25 @@ as operator hook-sub test "$((sub - 1))"
 stop
 is "$rc" 0 '... while hook-deliver follows as a worker'
 as operator hook-sub rm "$sub"
+
+# Receiving
+printf topsecret >"$work/secret"
+as operator hook-source add -s github -k "$work/secret" gh
+as operator hook-source rotate -k "$work/secret" gh
+as operator hook-source set -t off gh
+as viewer hook-source list
+PGUSER=a_receiver start hook-receive -l 127.0.0.1:0
+wait_for 10 'grep -q address= "$log"'
+at=$(sed -n 's/.*address=//p' "$log")
+wait_for 20 'curl -s -f -o /dev/null "http://$at/readyz"'
+is "$(curl -s -H "X-Hub-Signature-256: sha256=$(printf x |
+    openssl dgst -sha256 -mac HMAC -macopt key:topsecret |
+    sed 's/.*= //')" -d x "http://$at/webhooks/gh")" stored \
+    'receiver may run: hook-receive'
+stop
+is "$rc $(sql "select value from webhook_counters
+    where name = 'received' and label = 'gh'")" '0 1' '... and count'
+as operator hook-source rm gh
 is "$(sql 'select count(*) > 5 from webhook_attempts')" t \
     '... and all of it was really done'
 
