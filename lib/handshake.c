@@ -7,7 +7,7 @@
 #include "message.h"
 #include "out.h"
 
-#define TOKEN_MAX	256	/* bytes that we let ourselves be made to sign */
+#define TOKEN_MAX	256	/* bytes that we may be made to sign */
 
 static int	 discord(const struct sign_message *, struct handshake *);
 static int	 dropbox(const char *, char *const *, size_t,

@@ -13,7 +13,7 @@
 
 #define EVENTS		256
 #define LINGER_MS	2000
-#define PAUSE_MS	50		/* of accepting, where nothing gives way */
+#define PAUSE_MS	50	/* of accepting, where nothing gives way */
 #define HEAD_PATIENCE_MS 1000		/* when there is no room for others */
 #define BODY_PATIENCE_MS 3000
 #define ANSWER_MAX	(128 * 1024)	/* bytes */

@@ -20,8 +20,8 @@
 #define SOURCE_WORDS	4	/* handshake words */
 
 enum source_count {		/* what came of a request */
-	COUNT_STORED, COUNT_DUPLICATE, COUNT_HANDSHAKE, COUNT_UNAUTHORIZED,
-	COUNT_REFUSED, COUNT_UNAVAILABLE, COUNT_MAX
+	COUNT_STORED, COUNT_DUPLICATE, COUNT_HANDSHAKE,
+	COUNT_UNAUTHORIZED, COUNT_REFUSED, COUNT_UNAVAILABLE, COUNT_MAX
 };
 
 struct source {
@@ -30,7 +30,7 @@ struct source {
 	int64_t			 tolerance;	/* seconds, or off */
 	char			*public_url;	/* or NULL */
 	int			 unpack;
-	const char		*broken;	/* why a key is missing, or NULL */
+	const char		*broken;	/* why a key is missing */
 	size_t			 nkey, nword;
 	struct sign_key		*key[SOURCE_KEYS];
 	int64_t			 expires[SOURCE_KEYS];	/* unix seconds */

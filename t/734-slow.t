@@ -93,10 +93,8 @@ EOT
 stop "$rcv_pid"
 
 # Descriptors exhausted
-(ulimit -n 128 && exec hook-receive -w 30s -l 127.0.0.1:0) \
-    2>"$work/few.log" &
-rcv_pid=$! rcv_log=$work/few.log
-pids="$pids $rcv_pid"
+start prlimit --nofile=128:128 hook-receive -w 30s -l 127.0.0.1:0
+rcv_pid=$pid rcv_log=$log
 wait_for 10 'grep -q address= "$rcv_log"'
 RCV_PORT=$(sed -n 's/.*address=.*:\([0-9]*\)$/\1/p' "$rcv_log")
 rcv=http://127.0.0.1:$RCV_PORT

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # receive.sh - more words, for the tests of hook-receive.
 #
-#	source_of NAME SCHEME SECRET [option ...]	a source (hook-source add)
+#	source_of NAME SCHEME SECRET [option ...]	hook-source add
 #	receiver [option ...]	starts hook-receive on a free port, and waits
 #				until it is ready: $rcv_pid, $rcv_log, $rcv
 #				(its URL), RCV_PORT
