@@ -11,6 +11,7 @@
  * written, and somebody else's when its lease runs out.  By then its handler
  * is dead: lib/guard.c sees to that.
  */
+#include <sys/param.h>
 #include <sys/resource.h>
 
 #include <err.h>
@@ -37,6 +38,7 @@
 #define FAST_FOR_MS	200	/* after work was found, before sleeping */
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
+#define HEAD_MIN_MS	1000	/* nor comes sooner while there is work */
 #define TICK_MS		20000
 #define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
 
@@ -49,8 +51,7 @@ struct look {
 	int64_t	 head_at_ms;	/* from the head, if idle */
 	int64_t	 head_by_ms;	/* at the latest */
 	int64_t	 work_ms;	/* when some was found */
-	int64_t	 tick_ms;
-	int64_t	 pause_ms;	/* until then nothing is asked */
+	int64_t	 tick_ms, pause_ms;	/* until then nothing is asked */
 	int	 want_head, drained;
 	int	 ending;	/* no more claims: exit status */
 };
@@ -81,10 +82,9 @@ main(int argc, char *argv[])
 	static struct consumer	 c;
 	int			 fd, rc;
 
-	/* Whoever started us may have closed some of these. */
+	/* Whoever started us may have closed some of the first three. */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
 		;
-	close(fd);
 	c.feed.tool = "hook-consume";
 	c.feed.lease_ms = 30000;
 	c.jobs = 1;
@@ -302,19 +302,17 @@ step_db(struct consumer *c, struct look *l, int64_t now_ms)
 
 	if (now_ms < l->pause_ms)
 		return EX_OK;
-	if (c->feed.db.conn == NULL && connect_db(c, l) == -1)
+	if ((c->feed.db.conn == NULL && connect_db(c, l) == -1) ||
+	    consumer_settle(c, now_ms) == -1)
 		return c->feed.no_source ? 1 : bad(c, l);
-	if (consumer_settle(c, now_ms) == -1)
-		return bad(c, l);
 	if ((c->feed.follow && db_notified(&c->feed.db)) ||
 	    (!c->feed.follow && c->held == 0))
 		l->at_ms = 0;
 	room = consumer_start(c, now_ms);
-	if (room > 0 && !l->ending && now_ms >= l->at_ms) {
-		if (find_work(c, l, room) == -1)
-			return bad(c, l);
-		consumer_start(c, now_ms);
-	}
+	if (room > 0 && !l->ending && now_ms >= l->at_ms &&
+	    find_work(c, l, room) == -1)
+		return bad(c, l);
+	consumer_start(c, now_ms);
 	if (c->feed.follow && now_ms >= l->tick_ms) {
 		if (feed_tick(&c->feed) == -1)
 			return bad(c, l);
@@ -362,7 +360,7 @@ static int
 find_work(struct consumer *c, struct look *l, size_t room)
 {
 	struct parcel	*list;
-	int64_t		 start_ms = follow_now_ms(), cost_ms;
+	int64_t		 start_ms = follow_now_ms(), rest_ms;
 	int		 head, n;
 
 	head = l->want_head || start_ms >= l->head_by_ms;
@@ -373,10 +371,11 @@ find_work(struct consumer *c, struct look *l, size_t room)
 		return -1;
 	follow_back(&c->life);
 	if (head) {
-		cost_ms = (follow_now_ms() - start_ms) * HEAD_SHARE;
-		l->head_at_ms = start_ms +
-		    (cost_ms > HEAD_MAX_MS ? HEAD_MAX_MS : cost_ms);
-		l->head_by_ms = start_ms + HEAD_MAX_MS;
+		rest_ms = (follow_now_ms() - start_ms) * HEAD_SHARE;
+		if (rest_ms > HEAD_MAX_MS)
+			rest_ms = HEAD_MAX_MS;
+		l->head_at_ms = start_ms + rest_ms;
+		l->head_by_ms = start_ms + MAX(rest_ms, HEAD_MIN_MS);
 	}
 	l->drained = 0;
 	l->at_ms = 0;
@@ -434,9 +433,8 @@ wait_some(struct consumer *c, struct look *l, int64_t now_ms)
 	if (consumer_wait(c, db_socket(&c->feed.db), 0,
 	    (int)(until_ms - now_ms)) && c->feed.db.conn != NULL)
 		rc = db_wait(&c->feed.db, 0);
-	if (rc == 1)
-		l->at_ms = 0;
-	else if (rc == -1)
+	l->at_ms = rc == 1 ? 0 : l->at_ms;
+	if (rc == -1)
 		bad(c, l);
 }
 

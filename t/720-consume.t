@@ -111,7 +111,7 @@ is "$rc $(row "state, failures, exit_status, exit_signal is null, last_error,
     'another status is a failure, tried again later'
 is "$(row "encode(substr(stderr_tail, 2048 - 10), 'escape')" bad)" \
     'the \377\000 end' '... with the end of its standard error, any bytes'
-is "$(row state good)" done '... and others are not held up'
+is "$(row state good)" 'done' '... and others are not held up'
 now_due
 run hook-consume -s s -- sh -c 'kill -9 $$'
 is "$(row "state, failures, exit_status is null, exit_signal, last_error,

@@ -21,16 +21,20 @@ echo \$\$ >"$work/run/\$me"
 echo \$\$ >>"$work/pids"
 echo "{\\"event_type\\":\\"e\\",\\"payload\\":\$me}"
 sleep 0.0\$((me % 10))
+[ \$((me % 40)) != 7 ] || sleep 3
 rm -f "$work/run/\$me"
 EOT
 chmod +x "$work/handler"
 : >"$work/pids"
 consumer() {
-	hook-consume -s s -f -j 3 -l 2s -e -x 1000 -S 100ms -- \
+	hook-consume -s s -f -j 3 -l 1s -e -x 1000 -S 100ms -- \
 	    "$work/handler" 2>>"$work/log" &
 	eval "c$1=$!"
 	pids="$pids $!"
 }
+# Before, leases that ran out are left to their owners.
+wait_for 20 '[ "$(sql "select now() > pg_postmaster_start_time()
+    + interval '"'10.1 s'"'")" = t ]'
 consumer 0
 consumer 1
 consumer 2
@@ -49,8 +53,10 @@ while [ $kills -lt 100 ]; do
 		p=$(tail -n $((r % 5 + 1)) "$work/pids" | head -n 1)
 		! kill -9 "$p" 2>/dev/null || kills=$((kills + 1))
 	fi
+	[ $((r % 3)) != 0 ] || sql 'select 1' >/dev/null
 done
 is $kills 100 'a hundred kills'
+# Some handlers take longer than a lease.
 wait_for 90 '[ "$(sql "select count(*) from webhook_inbox
     where state <> '"'done'"'")" = 0 ]' 'every message is handled in the end'
 is "$(cat "$work/twice" 2>/dev/null)" '' '... none by two at once'
