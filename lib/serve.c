@@ -197,21 +197,25 @@ ready(struct serve_conn *c, uint32_t events)
 		serve_move(c);
 }
 
-/* Connections that still have something to read, without an event. */
+/*
+ * Connections that still have something to read, without an event.  Each has
+ * one turn: what has more after that waits for the next round.
+ */
 static void
 turn(struct serve *s)
 {
 	struct serve_conn	*c, *next;
-	size_t			 i;
+	size_t			 i, left = s->nagain;
 
-	for (i = SERVE_IDLE; i <= SERVE_BODY && s->nagain > 0; i++)
-		for (c = TAILQ_FIRST(&s->list[i]); c != NULL && s->nagain > 0;
+	for (i = SERVE_IDLE; i <= SERVE_BODY && left > 0; i++)
+		for (c = TAILQ_FIRST(&s->list[i]); c != NULL && left > 0;
 		    c = next) {
 			next = TAILQ_NEXT(c, link);
 			if (!c->again)
 				continue;
 			c->again = 0;
 			s->nagain--;
+			left--;
 			serve_move(c);
 		}
 }

@@ -61,6 +61,30 @@ while (time < $end) {
 print "$sent bytes\n";
 post() == 202 && more($c, 10) == 1
 EOT
+try 'one that asks without end leaves time for others' <<'EOT'
+my $pid = fork;
+if (!$pid) {
+	my @c = map { dial() } 1 .. 3;
+	my $r = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" x 2000;
+	$_->blocking(0) for @c;
+	while (1) {
+		for my $c (@c) {
+			syswrite $c, $r;
+			sysread $c, my $x, 1000000;
+		}
+	}
+}
+my ($late, $bad) = (0, 0);
+for (1 .. 30) {
+	my $t = time;
+	$bad++ if post() != 202;
+	$late++ if time - $t > 1;
+}
+kill 'KILL', $pid;
+waitpid $pid, 0;
+print "bad $bad late $late\n";
+!$bad && !$late
+EOT
 try 'clients that go away amid things' <<'EOT'
 use Socket;
 my $r = signed();
