@@ -124,8 +124,8 @@ prints --sql <<'EOT'
 set role webhook_viewer;
 set search_path = pg_catalog;
 set enable_seqscan = off;
-set statement_timeout = '1ms';
-set lock_timeout = '1ms';
+set statement_timeout = '900ms';
+set lock_timeout = '900ms';
 select pg_advisory_lock(1);
 set default_transaction_read_only = on;
 deallocate all;
@@ -136,7 +136,7 @@ cat >"$work/handler" <<'EOT'
 case $HOOK_INBOX_ID in
 *[13579]) echo "set role webhook_viewer; set search_path = pg_catalog;
     create temporary table if not exists t ();
-    set statement_timeout = '1ms'; select pg_advisory_lock(1);" ;;
+    set statement_timeout = '900ms'; select pg_advisory_lock(1);" ;;
 *) echo "insert into shop values ($HOOK_INBOX_ID, (select count(*) from
     pg_locks where locktype = 'advisory' and pid = pg_backend_pid())
     || current_setting('statement_timeout') || current_user
