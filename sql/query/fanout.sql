@@ -14,8 +14,12 @@
 -- $3 keeps partitions out of it that hold nothing new: the server then opens
 -- three days of the outbox, not all of them, each time that it looks.
 --
--- No two sets made here are joined with each other, only with tables by
--- index: the statement is planned before anything is known of their sizes.
+-- The statement is planned once, before anything is known of sizes, and a
+-- table that is small then may hold 100,000 rows a minute later.  So nothing is
+-- joined freely: a table is looked up by index in a lateral subquery that
+-- can't be taken apart (limit, offset), or by an array of ids; and what an
+-- updated row gets is found in sorted arrays by width_bucket(), a binary
+-- search.
 with lock as materialized (
 	select pg_try_advisory_xact_lock(
 	    hashtextextended('hookutils fanout ' || current_schema(), 0)) as ok
@@ -33,28 +37,51 @@ with lock as materialized (
 	for no key update of o skip locked
 ), matched as materialized (
 	select b.id as outbox_id, b.created_at, b.event_id, b.event_type,
-	    b.aggregate_id, b.payload_bytes, s.id as subscription_id,
-	    l.ordered, v.verdict,
-	    now() + s.deadline_ms * interval '1 ms' as give_up_at,
+	    b.aggregate_id, b.payload_bytes, b.subscription_id,
+	    l.ordered, b.verdict,
+	    now() + b.deadline_ms * interval '1 ms' as give_up_at,
 	    l.owner is null and (l.next_due_at is null
 		or l.next_due_at > now() - interval '5 s') as free,
-	    greatest(l.hold_until, case s.state when 'active' then now()
-		else now() + s.deadline_ms * interval '1 ms' end) as due_at
-	from batch b
-	join webhook_subscriptions s on s.tenant = b.tenant
-	    and s.state <> 'disabled'
-	    and (s.api_version is null or s.api_version = b.api_version)
-	    and (s.event_types && array['*', b.event_type]
-		or exists (select from unnest(s.event_types) t
-		    where right(t, 2) = '.*'
-			and starts_with(b.event_type, left(t, -1))
-			and length(b.event_type) >= length(t)))
-	cross join lateral (select case when s.filter is null then 'yes'
-	    else webhook_filter(b.payload, s.filter) end as verdict) v
-	join webhook_lanes l on l.subscription_id = s.id
-	where v.verdict <> 'no'
-	order by s.id
-	for no key update of l
+	    greatest(l.hold_until, case b.state when 'active' then now()
+		else now() + b.deadline_ms * interval '1 ms' end) as due_at
+	from (select b.id, b.created_at, b.event_id, b.event_type,
+		b.aggregate_id, b.payload_bytes, s.id as subscription_id,
+		s.state, s.deadline_ms, v.verdict
+	    from batch b
+	    cross join lateral (select id, state, deadline_ms, filter
+		from webhook_subscriptions s
+		where s.tenant = b.tenant and s.state <> 'disabled'
+		    and (s.api_version is null
+			or s.api_version = b.api_version)
+		    and (s.event_types && array['*', b.event_type]
+			or exists (select from unnest(s.event_types) t
+			    where right(t, 2) = '.*'
+				and starts_with(b.event_type, left(t, -1))
+				and length(b.event_type) >= length(t)))
+		offset 0) s
+	    cross join lateral (select case when s.filter is null then 'yes'
+		else webhook_filter(b.payload, s.filter) end as verdict) v
+	    where v.verdict <> 'no'
+	    order by s.id) b
+	cross join lateral (select ordered, owner, next_due_at, hold_until
+	    from webhook_lanes l where l.subscription_id = b.subscription_id
+	    limit 1
+	    for no key update of l) l
+), tally as materialized (
+	select array_agg(id order by id, created_at) as ids,
+	    array_agg(created_at order by id, created_at) as times,
+	    array_agg(n::integer order by id, created_at) as counts,
+	    min(created_at) as first, max(created_at) as last
+	from (select id, created_at, sum(n) as n
+	    from (select id, created_at, 0 as n from batch
+		union all
+		select outbox_id, created_at, 1 from matched) as each
+	    group by id, created_at) became
+), due as materialized (
+	select array_agg(subscription_id order by subscription_id) as ids,
+	    array_agg(at order by subscription_id) as times
+	from (select subscription_id, min(due_at) as at
+	    from matched where free group by subscription_id) f
 ), made as (
 	insert into webhook_deliveries (outbox_id, outbox_created_at,
 	    event_id, event_type, subscription_id, state, give_up_at,
@@ -72,21 +99,21 @@ with lock as materialized (
 	returning event_type
 ), stamped as (
 	update webhook_outbox o
-	set fanned_out_at = now(), fanned_out_to = became.n
-	from (select id, created_at, sum(n) as n
-	    from (select id, created_at, 0 as n from batch
-		union all
-		select outbox_id, created_at, 1 from matched) as each
-	    group by id, created_at) became
-	where o.id = became.id and o.created_at = became.created_at
+	set fanned_out_at = now(), fanned_out_to = (select counts from tally)
+	    [width_bucket(o.id, (select ids from tally))]
+	where o.id = any ((select ids from tally)::bigint[])
+	    and o.created_at = (select times from tally)
+		[width_bucket(o.id, (select ids from tally))]
+	    and o.created_at between (select first from tally)
+		and (select last from tally)
 	    and o.created_at > now() - $3::bigint * interval '1 s'
 	    and o.created_at < now() + $3::bigint * interval '1 s'
 ), lowered as (
 	update webhook_lanes l
-	set next_due_at = least(l.next_due_at - interval '1 us', due.at)
-	from (select subscription_id, min(due_at) as at
-	    from matched where free group by subscription_id) due
-	where l.subscription_id = due.subscription_id
+	set next_due_at = least(l.next_due_at - interval '1 us',
+	    (select times from due)
+	    [width_bucket(l.subscription_id, (select ids from due))])
+	where l.subscription_id = any ((select ids from due)::bigint[])
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
 	select 'deliveries_created', left(event_type, 200),

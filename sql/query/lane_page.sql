@@ -12,6 +12,9 @@
 -- payload is over STORE_BODY_MAX), whether the body is a transform's, and the
 -- row's order key (0 here).
 --
+-- "limit 1" makes the body be looked up by index: joined freely, a plan that
+-- was made while the outbox was small reads all of it for each page.
+--
 -- A cursor, since rows that were sent stay in the index until a vacuum, which
 -- somebody's open snapshot may put off for hours.
 select w.subscription_id, d.id, d.event_id, d.event_type,
@@ -34,6 +37,7 @@ cross join lateral (
 		and (p.next_attempt_at, p.id) > (w.after_at, w.after_id)
 	    order by p.next_attempt_at, p.id
 	    limit w.room) f) d
-left join webhook_outbox o on o.id = d.outbox_id
-    and o.created_at = d.outbox_created_at
+left join lateral (select * from webhook_outbox
+    where id = d.outbox_id and created_at = d.outbox_created_at
+    limit 1) o on true
 where d.so_far - d.payload_bytes <= $6

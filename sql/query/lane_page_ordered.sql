@@ -38,8 +38,10 @@ select h.subscription_id, d.id, d.event_id, d.event_type,
     case when d.payload_bytes <= 16777216
     then coalesce(d.body, o.payload::text) end, d.body is not null, h.order_key
 from head h
-join webhook_deliveries_pending d on d.id = h.id
-left join webhook_outbox o on o.id = d.outbox_id
-    and o.created_at = d.outbox_created_at
+cross join lateral (select * from webhook_deliveries_pending
+    where id = h.id limit 1) d
+left join lateral (select * from webhook_outbox
+    where id = d.outbox_id and created_at = d.outbox_created_at
+    limit 1) o on true
 where h.next_attempt_at <= now() and $6::bigint is not null
 order by h.subscription_id, h.order_key
