@@ -300,7 +300,7 @@ settled() {
 	    [ "$(sql 'select count(*) from webhook_outbox
 	    where fanned_out_at is null')" = 0 ]
 }
-wait_for 90 settled 'all is worked off when it is left in peace'
+wait_for $((seconds + 90)) settled 'all is worked off when it is left in peace'
 
 note "$actions things happened, $restarts restarts of the server" \
     "$(sql 'select count(*) from ledger') events committed," \
