@@ -106,6 +106,35 @@ exits 1 '... and not of another body'
 verify "$work/secret"
 is "$rc $(grep -c '^bad' "$work/out")" '1 1' '... of many, each gets a line'
 
+# check, twice at once, where npm is still at work when the second one comes.
+tree=$work/tree
+mkdir -p "$tree/scripts" "$tree/t/npm" "$tree/bin"
+cp "$top/scripts/check" "$tree/scripts"
+: >"$tree/t/npm/package-lock.json"
+printf '#!/bin/sh\necho >>started\n' >"$tree/scripts/deps"
+printf '#!/bin/sh\nexit 1\n' >"$tree/bin/make"
+cat >"$tree/bin/npm" <<-'EOT'
+	#!/bin/sh
+	mkdir node_modules || exit
+	i=0
+	until [ "$(wc -l <../../started)" = 2 ] || [ $i = 500 ]; do
+		sleep 0.02
+		i=$((i + 1))
+	done
+	touch node_modules/.package-lock.json
+EOT
+chmod +x "$tree/scripts/deps" "$tree/bin/make" "$tree/bin/npm"
+usual=$PATH
+PATH=$tree/bin:$PATH
+start "$tree/scripts/check"
+first=$pid
+start "$tree/scripts/check"
+PATH=$usual
+stop "$pid" 0
+is "$rc" 70 'two checks at once: the second waits for npm of the first'
+stop "$first" 0
+is "$rc" 70 '... and both go on to build'
+
 # The words themselves, each where it must say no.
 cat >"$work/words.t" <<-EOT
 	set -- "$top/t/x"
