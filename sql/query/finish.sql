@@ -13,6 +13,7 @@
 --   $11 text[]     URL, or null
 --   $12 integer[]  attempts before this one: written twice counts once
 --   $13 text       worker
+-- Durations are counted by the first of the bounds that they are below.
 -- One row: how many were written.  A delivery that is no longer pending (its
 -- subscription was removed, or it was sent by a later owner) is left alone.
 with r as materialized (
@@ -60,6 +61,17 @@ with r as materialized (
 		    case state when 'pending' then 'later' else state end,
 		    pg_backend_pid() % 16, count(*)
 		from done group by 2, 3
+		union all
+		select 'attempt_ms', '', (array['5', '10', '25', '50', '100',
+		    '250', '500', '1000', '2500', '5000', '10000', '30000',
+		    'more'])[1 + width_bucket(duration_ms, array[5, 10, 25,
+		    50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000])],
+		    pg_backend_pid() % 16, count(*)
+		from done where duration_ms is not null group by 3
+		union all
+		select 'attempt_ms_sum', '', '', pg_backend_pid() % 16,
+		    sum(duration_ms)
+		from done having count(duration_ms) > 0
 		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
