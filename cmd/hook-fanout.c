@@ -40,6 +40,8 @@
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
 #define SKIPPED		16	/* told of once: so many */
+#define SEEN_MS		5000	/* how often we say that we live, */
+#define BEAT_MS		60000	/* and see to the minute's sample */
 
 static const char	*conninfo;
 static int64_t		 batch_max = 500, poll_ms = 1000;
@@ -53,6 +55,8 @@ struct fanout {
 	int		 want_head, looked_head;
 	int		 wide;		/* the last look was at all days */
 	int		 asleep;	/* we told the producers so */
+	char		 name[112];	/* in webhook_workers */
+	int64_t		 seen_at_ms, beat_at_ms;	/* next time */
 	int64_t		 skipped[SKIPPED];	/* outbox ids */
 	size_t		 nskipped;
 };
@@ -60,6 +64,7 @@ struct fanout {
 /* What one look at the outbox found. */
 enum look { FOUND, NOTHING, BUSY, FAILED };
 
+static int	 beat(struct fanout *, int);
 static int	 connect_db(struct fanout *);
 static int	 dry_run(struct fanout *);
 static enum look look(struct fanout *);
@@ -145,6 +150,12 @@ run(struct fanout *f, int follow)
 			db_close(&f->db);
 			continue;
 		}
+		if (beat(f, follow) == -1) {
+			if (!follow)
+				return db_exitcode(&f->db);
+			lose(f);
+			continue;
+		}
 		switch (look(f)) {
 		case FOUND:
 			work_at_ms = follow_now_ms();
@@ -179,9 +190,34 @@ run(struct fanout *f, int follow)
 				lose(f);
 		}
 	}
-	if (f->asleep && f->db.conn != NULL && tell_sleep(f, 0) == -1)
-		return EX_OK;	/* it costs producers a little, no more */
+	/* If that fails it costs producers a little, no more. */
+	if (f->db.conn != NULL && (!f->asleep || tell_sleep(f, 0) != -1) &&
+	    db_run(&f->db, &stmt_worker_gone, DB_ARGS(f->name)) == -1)
+		return EX_OK;
 	return EX_OK;
+}
+
+/* We live.  The fan-out does not wait for a statistic that fails. */
+static int
+beat(struct fanout *f, int follow)
+{
+	int64_t	 now_ms = follow_now_ms();
+
+	if (follow && now_ms >= f->seen_at_ms) {
+		if (*f->name == '\0')
+			follow_name(f->name, sizeof(f->name));
+		f->seen_at_ms = now_ms + SEEN_MS;
+		if (db_run(&f->db, &stmt_worker_seen, DB_ARGS(f->name,
+		    "hook-fanout")) == -1)
+			return -1;
+	}
+	if (now_ms >= f->beat_at_ms) {
+		f->beat_at_ms = now_ms + BEAT_MS;
+		if (db_run(&f->db, &stmt_beat, DB_ARGS("hook-fanout")) == -1 &&
+		    db_lost(&f->db))
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -196,6 +232,7 @@ connect_db(struct fanout *f)
 		return -1;
 	f->cursor = 0;
 	f->asleep = 0;
+	f->seen_at_ms = 0;
 	return 0;
 }
 

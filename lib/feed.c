@@ -12,6 +12,7 @@
 #include "stmt.h"
 
 #define ACK_BATCH	1000	/* messages a statement */
+#define BEAT_MS		60000
 
 enum { ID, FENCE, OUTCOME, PAUSE, STATUS, SIGNAL, ERROR, TAIL, COLUMNS };
 
@@ -411,5 +412,14 @@ feed_sleep(struct feed *f, int asleep)
 int
 feed_tick(struct feed *f)
 {
+	int64_t	 now_ms = follow_now_ms();
+
+	/* No message waits for a statistic that fails. */
+	if (now_ms >= f->beat_at_ms) {
+		f->beat_at_ms = now_ms + BEAT_MS;
+		if (db_run(&f->db, &stmt_beat, DB_ARGS(f->tool)) == -1 &&
+		    db_lost(&f->db))
+			return -1;
+	}
 	return db_run(&f->db, &stmt_inbox_tick, DB_ARGS(f->name, f->tool));
 }

@@ -24,7 +24,7 @@ struct feed {
 	const char	*type, *prefix;	/* each NULL: any */
 	const char	*path;		/* of the key, or NULL */
 	int		 follow, json;	/* json: ask if bodies are JSON */
-	int64_t		 lease_ms;
+	int64_t		 lease_ms, beat_at_ms;
 	char		 name[112];	/* host:pid:random */
 	char		 follower[160];	/* in webhook_wakeup */
 	char		 at[64], id[24];	/* cursor */

@@ -1,6 +1,9 @@
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "follow.h"
 #include "log.h"
@@ -32,6 +35,16 @@ follow_signals(void)
 	sigaction(SIGHUP, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
+}
+
+void
+follow_name(char *name, size_t size)
+{
+	char	 host[64] = "host";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(name, size, "%s:%ld:%08" PRIx32, host, (long)getpid(),
+	    arc4random());
 }
 
 int64_t

@@ -6,6 +6,7 @@
 #define FOLLOW_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* How often SIGTERM or SIGINT came, and whether SIGHUP did. */
@@ -13,6 +14,9 @@ extern volatile sig_atomic_t follow_stop, follow_hup;
 
 /* Catch them; ignore SIGPIPE.  System calls are interrupted, not resumed. */
 void	 follow_signals(void);
+
+/* A name for this process, as webhook_workers has it: host:pid:random. */
+void	 follow_name(char *, size_t);
 
 /* CLOCK_MONOTONIC in milliseconds. */
 int64_t	 follow_now_ms(void);

@@ -30,8 +30,13 @@ extern const size_t	 job_count;
  */
 int	 job_tick(struct store *, const struct stmt *, int64_t);
 void	 job_ticked(struct store *, int64_t);
+int	 job_beat(struct store *, const struct stmt *, int64_t);
+void	 job_beaten(struct store *, int64_t);
+int	 job_unbeaten(struct store *);
 int	 job_claim(struct store *, const struct stmt *, int64_t);
 void	 job_claimed(struct store *, int64_t);
+int	 job_replan(struct store *, const struct stmt *, int64_t);
+void	 job_replanned(struct store *, int64_t);
 int	 job_next(struct store *, const struct stmt *, int64_t);
 void	 job_nexted(struct store *, int64_t);
 int	 job_load(struct store *, const struct stmt *, int64_t);

@@ -18,6 +18,7 @@
 #define CLAIM_CREDIT_MS	20	/* saved up while there was no need to, */
 #define CLAIM_MAX_MS	200	/* but new lanes don't wait for longer */
 #define TICK_MS		1000
+#define BEAT_MS		60000
 #define SLICE_MS	2000	/* before a lane is given to somebody hungry */
 #define MARGIN		8	/* 1/8 of the lease is left for clocks */
 #define RETURN_MS	10000	/* after an outage, for others to come back */
@@ -25,6 +26,7 @@
 
 const struct job job_all[] = {
 	{ &stmt_lane_tick, job_tick, job_ticked, NULL },
+	{ &stmt_replan, job_replan, job_replanned, NULL },
 	{ &stmt_finish, job_finish, job_finished, job_unfinished },
 	{ &stmt_lane_load, job_load, job_loaded, NULL },
 	{ &stmt_lane_orphans, job_orphans, job_orphaned, NULL },
@@ -39,6 +41,7 @@ const struct job job_all[] = {
 	{ &stmt_lane_earliest, job_earliest, job_earliested, NULL },
 	{ &stmt_lane_claim, job_claim, job_claimed, NULL },
 	{ &stmt_lane_next, job_next, job_nexted, NULL },
+	{ &stmt_beat, job_beat, job_beaten, job_unbeaten },
 };
 const size_t job_count = sizeof(job_all) / sizeof(*job_all);
 
@@ -104,7 +107,7 @@ int
 job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
 {
 	struct lane	*l, *next;
-	char		 lease[24];
+	char		 lease[24], flying[24];
 	size_t		 out = 0;
 
 	if (now_ms < s->tick_ms)
@@ -122,11 +125,12 @@ job_tick(struct store *s, const struct stmt *st, int64_t now_ms)
 	}
 	s->tick_ms = now_ms + (s->lease_ms / 4 < TICK_MS ? s->lease_ms / 4 :
 	    TICK_MS);
-	return db_send(&s->db, st, 6, (struct db_arg[]){ JOB_TEXT(s->name),
+	return db_send(&s->db, st, 7, (struct db_arg[]){ JOB_TEXT(s->name),
 	    JOB_TEXT(s->tool), job_number(lease, s->lease_ms),
 	    JOB_TEXT(s->hungry && out * 2 < s->slots && !s->stopping ?
 	    "t" : "f"),
-	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]) }, 0) == -1 ? -1 : 1;
+	    arr_arg(&s->arr[0]), arr_arg(&s->arr[1]),
+	    job_number(flying, (int64_t)out) }, 0) == -1 ? -1 : 1;
 }
 
 void
@@ -170,6 +174,30 @@ job_ticked(struct store *s, int64_t now_ms)
 	/* What is dry is asked again now and then, told or not. */
 	for (l = s->lanes; l != NULL; l = l->next)
 		l->dry = 0;
+}
+
+int
+job_beat(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	if (now_ms < s->beat_ms)
+		return 0;
+	s->beat_ms = now_ms + BEAT_MS;
+	return db_send(&s->db, st, 1, (struct db_arg[]){
+	    JOB_TEXT(s->tool) }, 0) == -1 ? -1 : 1;
+}
+
+void
+job_beaten(struct store *s, int64_t now_ms)
+{
+	(void)s;
+	(void)now_ms;
+}
+
+/* Deliveries don't wait for a statistic. */
+int
+job_unbeaten(struct store *s)
+{
+	return !db_lost(&s->db);
 }
 
 /* Somebody has nothing: give up half of what we have more. */

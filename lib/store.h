@@ -57,13 +57,13 @@ struct store {
 	struct lane	*page[STORE_LANES];
 	size_t		 npage, page_max;
 	enum health	 health;
-	int64_t		 tick_ms, next_ms, pause_ms;
+	int64_t		 tick_ms, beat_ms, next_ms, pause_ms;
 	int64_t		 claim_ms, claim_floor_ms, claim_paid_ms;
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
-	int64_t		 rest_ms, state_ms, park_ms;	/* not before */
+	int64_t		 rest_ms, state_ms, park_ms, replan_ms;	/* not before */
 	int		 bad;		/* statements failed in a row */
-	int		 hungry, shared, stopping, ask_next, clock_told;
+	int		 hungry, shared, stopping, ask_next, clock_told, slow;
 	int		 code;		/* why store_step() gave up */
 };
 

@@ -121,7 +121,7 @@ at=$(($(now_ms) - at))
 [ $at -lt 1500 ]
 check "... ($at ms)"
 is "$(sql "select count(*), count(*) filter (where name like '%:$pid:%')
-    from webhook_workers")" '4|1' \
+    from webhook_workers where tool = 'hook-deliver'")" '4|1' \
     'known are the worker that runs and three that were killed, no other'
 
 done_testing

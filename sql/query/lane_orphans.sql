@@ -66,6 +66,9 @@ with mine as materialized (
 		select 'attempts', left(event_type, 200), 'unknown',
 		    pg_backend_pid() % 16, count(*)
 		from counted group by 2
+		union all
+		select 'takeovers', '', '', pg_backend_pid() % 16, count(*)
+		from mine having count(*) > 0
 		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value

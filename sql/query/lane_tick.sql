@@ -5,6 +5,7 @@
 --   $4  boolean   hungry: has room and found no lane
 --   $5  bigint[]  subscription ids
 --   $6  bigint[]  fences
+--   $7  integer   requests that are not answered yet
 -- A row for each lane still owned: subscription_id, the subscription's
 -- revision, milliseconds that its lease has left; another for each that was
 -- renewed, likewise, without the revision; and one row with null, the lanes
@@ -14,10 +15,11 @@
 -- A lane that somebody holds locked (a long fan-out, an open transaction of
 -- an operator) is not waited for: the others' leases would run out.
 with beat as (
-	insert into webhook_workers (name, tool, lanes, hungry)
-	values ($1, $2, cardinality($5::bigint[]), $4)
+	insert into webhook_workers (name, tool, lanes, hungry, in_flight)
+	values ($1, $2, cardinality($5::bigint[]), $4, $7::integer)
 	on conflict (name) do update set seen_at = now(),
-	    lanes = excluded.lanes, hungry = excluded.hungry
+	    lanes = excluded.lanes, hungry = excluded.hungry,
+	    in_flight = excluded.in_flight
 ), mine as materialized (
 	select l.subscription_id, l.leased_until
 	from unnest($5::bigint[], $6::bigint[]) as w (id, fence)
