@@ -110,6 +110,23 @@ for my $secret ('xsecret', 'wrong', 'xsecret') {
 same("@r", '2000 4010 2000')
 EOT
 
+# A header that is the secret itself
+source_of lab gitlab_token labsecret
+try 'GitLab shows its secret' <<'EOT'
+my ($status, $end) = (0, time + 10);
+while (time < $end && $status != 202) {
+	my $c = dial();
+	put($c, "POST /webhooks/lab HTTP/1.1\r\nHost: x\r\n"
+	    . "X-Gitlab-Token: labsecret\r\nCookie: c=labsecret\r\n"
+	    . "Authorization: Basic labsecret\r\nX-Kept: yes\r\n"
+	    . "Content-Length: 2\r\n\r\n{}");
+	$status = answer($c);
+}
+$status == 202
+EOT
+is "$(stored "source = 'lab' and 'X-Kept' = any (headers)
+    and headers::text !~ 'labsecret'")" 1 '... and it is not kept'
+
 # Sources come, change and go while it runs
 source_of late github latesecret
 try 'a new source works at once' <<'EOT'
@@ -189,7 +206,7 @@ EOT
 stop "$rcv_pid"
 is "$rc" 0 'it stops'
 is "$(cat "$work"/*.log "$work"/*.out |
-    grep -c -e topsecret -e xsecret -e latesecret -e newsecret -e whsec_)" 0 \
+    grep -c -e topsecret -e labsecret -e xsecret -e latesecret -e newsecret -e whsec_)" 0 \
     'no secret is in its log'
 like "$(cat "$rcv_log")" 'refused source=gh status=401 reason="[^"]*" from=127' \
     '... but why it refused is'
