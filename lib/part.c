@@ -7,11 +7,14 @@
 #include "stmt.h"
 
 #define FEW_TRIES	2
+#define PASSES		10	/* after new rows of a default partition */
+#define FEW_ROWS	20	/* that are moved under the lock */
 #define PAUSE_MS	100	/* between tries, doubling to ... */
 #define PAUSE_MAX_MS	1000
 #define NUMBER		24	/* bytes of a bigint's text */
 
 static int	 attach(struct part *, const char *, const char *);
+static int	 catch_up(struct part *, const char *, const char *);
 static enum part_done left(struct part *);
 static void	 pause_ms(int);
 static int	 shrink(struct part *, const char *);
@@ -59,16 +62,21 @@ shrink(struct part *p, const char *parent)
 	return part_limit(p->db, 0, 0);
 }
 
+/* Whatever can be moved before the lock is; with it go the last ones. */
 static int
 attach(struct part *p, const char *parent, const char *day)
 {
 	int	 i;
 
-	if (part_limit(p->db, p->wait_ms / 2, p->wait_ms) == -1 ||
-	    db_exec(p->db, "savepoint attach") == -1)
-		return -1;
-	for (i = 0; db_run(p->db, &stmt_prune_attach,
-	    DB_ARGS(parent, day)) == -1; i++) {
+	for (i = 0; ; i++) {
+		if (part_limit(p->db, 0, 0) == -1 ||
+		    catch_up(p, parent, day) == -1 ||
+		    db_exec(p->db, "savepoint attach") == -1 ||
+		    part_limit(p->db, p->wait_ms / 2, p->wait_ms) == -1)
+			return -1;
+		if (db_run(p->db, &stmt_prune_attach,
+		    DB_ARGS(parent, day)) != -1)
+			return 1;
 		if (!part_busy(p->db))
 			return -1;
 		if (i == p->tries)
@@ -77,7 +85,20 @@ attach(struct part *p, const char *parent, const char *day)
 			return -1;
 		pause_ms(i);
 	}
-	return 1;
+}
+
+static int
+catch_up(struct part *p, const char *parent, const char *day)
+{
+	int64_t	 n = FEW_ROWS;
+	int	 i;
+
+	for (i = 0; i < PASSES && n >= FEW_ROWS; i++) {
+		if (db_run(p->db, &stmt_prune_move, DB_ARGS(parent, day)) == -1)
+			return -1;
+		p->rows += n = db_int(p->db, 0, 0);
+	}
+	return 0;
 }
 
 enum part_done

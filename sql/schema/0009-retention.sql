@@ -110,20 +110,15 @@ returns bigint
 language plpgsql set search_path from current as $$
 declare
 	name	text := parent || to_char(day, '"_"YYYYMMDD');
-	moved	bigint := 0;
-	attach	text := format('alter table %I attach partition %I'
-	    ' for values from (%L) to (%L)', parent, name,
-	    day || ' 00:00Z', day + 1 || ' 00:00Z');
+	moved	bigint;
 begin
 	execute format('lock table only %I in access exclusive mode', parent);
 	execute format('lock table only %I in access exclusive mode',
 	    parent || '_default');
-	begin
-		execute attach;
-	exception when check_violation then
-		moved := webhook_partition_move(parent, name, day, true);
-		execute attach;
-	end;
+	moved := webhook_partition_move(parent, name, day, true);
+	execute format('alter table %I attach partition %I'
+	    ' for values from (%L) to (%L)', parent, name,
+	    day || ' 00:00Z', day + 1 || ' 00:00Z');
 	execute format('alter table %I drop constraint one_day', name);
 	return moved;
 end
