@@ -116,9 +116,18 @@ with lock as materialized (
 	where l.subscription_id = any ((select ids from due)::bigint[])
 ), counted as (
 	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', left(event_type, 200),
-	    pg_backend_pid() % 16, count(*)
-	from made group by 2 order by 2
+	select c.* from (
+		select 'deliveries_created'::text, left(event_type, 200),
+		    (pg_backend_pid() % 16)::smallint, count(*)
+		from made group by 2
+		union all
+		select 'events_fanned_out', '', pg_backend_pid() % 16, count(*)
+		from batch having count(*) > 0
+		union all
+		select 'fanout_ms_sum', '', pg_backend_pid() % 16, sum(greatest(
+		    extract(epoch from now() - created_at) * 1000, 0))::bigint
+		from batch having count(*) > 0
+		order by 1, 2) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 )
