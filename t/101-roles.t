@@ -68,6 +68,9 @@ cannot worker insert into webhook_subscriptions (url) values ('http://x')
 cannot worker insert into webhook_secrets (subscription_id, secret) values ($sub, 'x')
 cannot worker delete from webhook_deliveries
 cannot worker delete from webhook_outbox
+cannot worker delete from webhook_inbox
+cannot worker update webhook_inbox set body = ''
+cannot operator update webhook_inbox set body = ''
 cannot worker update webhook_outbox set payload = '{}'
 cannot worker delete from webhook_audit
 can operator $hook_sub
@@ -145,6 +148,16 @@ as operator hook-sub test "$((sub - 1))"
 stop
 is "$rc" 0 '... while hook-deliver follows as a worker'
 as operator hook-sub rm "$sub"
+sql "delete from webhook_inbox; insert into webhook_inbox (id, source,
+    message_id, body) select n, 's', n, '{}' from generate_series(101, 102) n"
+as worker hook-consume -s s -k '$.n' -e -- echo \
+    '{"event_type":"a.c","payload":1,"idempotency_key":"again"}'
+sql "update webhook_inbox set state = 'dead', finished_at = now()"
+as viewer hook-dlq list --inbox
+as viewer hook-dlq show m101
+as operator hook-dlq retry m101
+as operator hook-dlq drop m102
+as worker hook-consume -s s -- true
 
 # Receiving
 printf topsecret >"$work/secret"
