@@ -18,27 +18,10 @@
 
 #include "follow.h"
 #include "guard.h"
-#include "handler.h"
 #include "feed.h"
+#include "run.h"
 
 #define CONSUMER_PAUSES	16
-
-/* One run of the command. */
-struct run {
-	struct run	*next;
-	struct parcel	*list;		/* 1 or more */
-	size_t		 n;
-	struct handler	 h;
-	int64_t		 start_ms;
-	int		 lost;		/* its lease ended */
-	int		 cut;		/* stopped with us */
-	int		 tries;		/* to commit what it printed */
-};
-
-struct runs {
-	struct run	*first, **end;
-	size_t		 n;
-};
 
 struct consumer {
 	struct feed	 feed;

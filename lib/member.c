@@ -152,7 +152,8 @@ decode(const char *s, size_t len, struct buf *out)
 static int
 add_escape(const char **at, const char *end, struct buf *out)
 {
-	static const char	 from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	static const char	 from[] = "\"\\/bfnrt";
+	static const char	 to[] = "\"\\/\b\f\n\r\t";
 	const char		*p = *at + 1, *known;
 	uint32_t		 c, low;
 

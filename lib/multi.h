@@ -20,7 +20,7 @@ struct multi {
 	void	*curl;			/* CURLM */
 	int	 epoll;			/* descriptor, or -1 */
 	int	 running;		/* transfers, as of the last look */
-	int64_t	 timer_ms;		/* when libcurl wants to run; -1 never */
+	int64_t	 timer_ms;		/* libcurl's next turn; -1 never */
 	struct multi_socket *socket;	/* by descriptor */
 	int	 nsocket;		/* allocated */
 	int	*changed;		/* to be told to the kernel */

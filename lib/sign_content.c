@@ -72,7 +72,8 @@ scheme_form_url(struct scheme_making *k, int form)
 
 /* What is signed, in at most SCHEME_PARTS pieces. */
 size_t
-scheme_content(const struct scheme_making *k, const char *p, struct scheme_part *part)
+scheme_content(const struct scheme_making *k, const char *p,
+    struct scheme_part *part)
 {
 	const struct sign_message	*m = k->message;
 	size_t				 n;
@@ -130,8 +131,8 @@ scheme_content(const struct scheme_making *k, const char *p, struct scheme_part 
 
 /* What is compared; nothing for a pair of keys. */
 int
-scheme_compute(const struct sign_key *key, const struct scheme_part *part, size_t n,
-    unsigned char *sig)
+scheme_compute(const struct sign_key *key, const struct scheme_part *part,
+    size_t n, unsigned char *sig)
 {
 	struct scheme_part	 secret = { key->text.s, key->text.len };
 

@@ -107,7 +107,8 @@ scheme_mailgun_make(const struct sign_scheme *s, const struct sign_key *key,
 	    (first = first_in(&body)) == NULL)
 		return -1;
 	scheme_time_write(s->clock, now, at);
-	if (buf_adds(&text, at) == -1 || buf_adds(&text, id) == -1 || hmac_of(key, &text, sig) == -1)
+	if (buf_adds(&text, at) == -1 || buf_adds(&text, id) == -1 ||
+	    hmac_of(key, &text, sig) == -1)
 		goto out;
 	if (buf_addf(out, "{\"signature\":{\"timestamp\":\"%s\","
 	    "\"token\":\"%s\",\"signature\":\"", at, id) == -1 ||

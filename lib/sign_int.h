@@ -18,7 +18,7 @@ struct scheme_found {
 	struct scheme_part	 id, timestamp, signature;
 	struct scheme_part	 names;		/* as the signature has them */
 	int64_t			 at;		/* read; -1: none */
-	const char		*no_time;	/* why, where it is not signed */
+	const char		*no_time;	/* why it is not signed */
 	int			 id_is_header;	/* so a C string */
 };
 

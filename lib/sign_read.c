@@ -166,7 +166,8 @@ find_names(const struct sign_scheme *s, const struct sign_message *m,
 
 	if (count(m, ours->signature, &v) == 0) {
 		if (*ours->signature == '.')
-			return no(why, "no signature in the body, or two, or no JSON");
+			return no(why,
+			    "no signature in the body, or two, or no JSON");
 		if (other->signature == NULL ||
 		    count(m, other->signature, &v) == 0)
 			return no(why, SIGN_NO_HEADER);

@@ -86,7 +86,7 @@ scheme_form(const struct sign_message *m, struct buf *out, const char **why)
 	*why = "out of memory";
 	if (hash == 1 || (m->body_len == 0 && hash == 0))
 		return 0;
-	/* Room for all, so that nothing moves: decoding makes nothing longer. */
+	/* Room for all, so that nothing moves: decoded, it is no longer. */
 	if ((f = calloc(FIELDS_MAX, sizeof(*f))) == NULL ||
 	    buf_room(&text, m->body_len) == -1 ||
 	    read_fields(m, f, &n, &text, why) == -1)
