@@ -18,6 +18,8 @@
 #define LOCK_SHARE	15	/* of a lease */
 #define LOCKED_MAX_MS	1000	/* a single run leaves a lane locked so long */
 #define CLOCK_SKEW_S	5
+#define SLOW_MS		50	/* this may be a plan for a table that was */
+#define REPLAN_MS	1000	/* small then: plan anew, this often at most */
 
 static int	 failed(struct store *, int64_t);
 static void	 good(struct store *);
@@ -115,6 +117,7 @@ store_step(struct store *s, int64_t now_ms)
 			const struct job *job = s->job;
 
 			s->job = NULL;
+			s->slow |= now_ms - s->sent_ms >= SLOW_MS;
 			job->done(s, now_ms);
 			good(s);
 		}
@@ -169,6 +172,24 @@ start_next(struct store *s, int64_t now_ms)
 		return rc;
 	}
 	return 0;
+}
+
+/* Did a statement take long?  Then its plan may be of another time. */
+int
+job_replan(struct store *s, const struct stmt *st, int64_t now_ms)
+{
+	if (!s->slow || now_ms < s->replan_ms)
+		return 0;
+	s->slow = 0;
+	s->replan_ms = now_ms + REPLAN_MS;
+	return db_send(&s->db, st, 0, NULL, 0) == -1 ? -1 : 1;
+}
+
+void
+job_replanned(struct store *s, int64_t now_ms)
+{
+	(void)s;
+	(void)now_ms;
 }
 
 static void
