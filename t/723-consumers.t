@@ -5,6 +5,13 @@ need_own_cluster
 sql "insert into webhook_sources (name, scheme) values ('s', 'github')"
 started=$(date +%s)
 
+come() {	# SOURCE ID: as hook-receive keeps it
+	{
+		printf 'prepare keep as '
+		cat "$top/sql/query/inbox_store.sql"
+		printf ';execute keep (%s)\n' "'{$1}', '{$2}', '{null}', '{\"\"}', '{\\\\x7b7d}'"
+	} | psql -X -q -A -t -v ON_ERROR_STOP=1
+}
 many() {	# PREFIX N
 	sql "insert into webhook_inbox (source, message_id, body)
 	    select 's', '$1' || n, '{}' from generate_series(1, $2) n"
@@ -51,13 +58,12 @@ wait_for 10 '[ "$(sql "select count(*) from webhook_wakeup
     'a follower says that it sleeps'
 is "$(sql "select tool from webhook_workers")" hook-consume \
     '... and is among the workers'
-many b 1
+is "$(come s b1)" 's|b1' 'a message comes'
 wait_for 10 '[ "$(states b)" = "done|1" ]' \
-    'a message wakes it, long before its next poll'
+    '... and wakes it, long before its next poll'
 wait_for 10 '[ "$(sql "select count(*) from webhook_wakeup
     where follower like '"'consume%'"' and asleep")" = 1 ]'
-sql "insert into webhook_inbox (source, message_id, body)
-    values ('other', 'b9', '{}')"
+come other b9 >/dev/null
 is "$(sql "select count(*) from pg_stat_activity where state <> 'idle'
     and application_name = 'hook-consume'
     and datname = current_database()")" 0 'no transaction is open meanwhile'

@@ -181,27 +181,6 @@ $$;
 create function webhook_consumers(source text) returns text
 language sql immutable as $$ select 'consume_' || left(md5(source), 12) $$;
 
--- Wake them.  Each has a row of its own in webhook_wakeup.
-create function webhook_inbox_wake() returns trigger
-language plpgsql security definer set search_path from current as $$
-declare
-	wanted	text := current_setting('hook.notify', true);
-begin
-	if wanted in ('on', 'true', '1') or (coalesce(wanted, '') = ''
-	    and current_setting('max_prepared_transactions') = '0') then
-		perform pg_notify(webhook_channel(c.name), '')
-		from (select distinct webhook_consumers(source) as name
-		    from fresh) c
-		where exists (select from webhook_wakeup
-		    where asleep and starts_with(follower, c.name || ' '));
-	end if;
-	return null;
-end
-$$;
-create trigger webhook_inbox_wake after insert on webhook_inbox
-    referencing new table as fresh
-    for each statement execute function webhook_inbox_wake();
-
 create or replace view webhook_dlq as
     select d.id, 'delivery'::text as kind, d.subscription_id,
 	coalesce(s.tenant, (select o.tenant from webhook_outbox o
@@ -226,6 +205,7 @@ begin
 	    ('worker', 'select, update (state, attempts, failures, takeovers, next_attempt_at, order_key, owner, fence, leased_until, finished_at, exit_status, exit_signal, last_error, stderr_tail, failed_at) on webhook_inbox'),
 	    ('worker', 'select (id, name) on webhook_sources'),
 	    ('worker', 'delete on webhook_wakeup'),
+	    ('receiver', 'select on webhook_wakeup'),
 	    ('worker', 'execute on function webhook_enqueue'),
 	    ('operator', 'select, update (state, failures, takeovers, next_attempt_at, finished_at) on webhook_inbox'),
 	    ('operator', 'delete on webhook_wakeup'),
