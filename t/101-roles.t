@@ -100,6 +100,10 @@ cannot worker select secret from webhook_source_secrets
 cannot producer select * from webhook_sources
 can operator insert into webhook_sources (name, scheme) values ('y', 'github')
 can viewer select * from webhook_sources
+can viewer select id, source, message_id, event_type, state, last_error from webhook_inbox
+cannot viewer select headers from webhook_inbox
+cannot viewer select body from webhook_inbox
+cannot viewer select * from webhook_inbox
 cannot viewer select secret from webhook_source_secrets
 EOT
 

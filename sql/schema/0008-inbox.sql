@@ -143,7 +143,7 @@ begin
 	    ('receiver', 'insert (source, message_id, event_type, headers, body), select (source, message_id) on webhook_inbox'),
 	    ('receiver', 'select, insert, update on webhook_counters'),
 	    ('operator', 'select, insert, update, delete on webhook_sources, webhook_source_secrets'),
-	    ('viewer', 'select on webhook_sources, webhook_inbox'),
+	    ('viewer', 'select on webhook_sources'),
 	    ('viewer', 'select (id, source_id, purpose, created_at, expires_at) on webhook_source_secrets')
 	    ) as t (role, what) loop
 		begin
