@@ -38,8 +38,8 @@ static int	 add_value(struct buf *, int, const char *, size_t);
 static int	 columns(const char *);
 static int	 encoding(void);
 static int	 is_number(int);
-static int	 print_line(const PGresult *, int, const int *);
-static int	 table(const PGresult *);
+static int	 print_line(FILE *, const PGresult *, int, const int *);
+static int	 table(FILE *, const PGresult *);
 static int	 unsafe(unsigned int);
 static size_t	 utf8(const char *, size_t, unsigned int *);
 
@@ -63,7 +63,7 @@ out_rows(const struct db *db, enum out_form form)
 	if (form == OUT_AUTO)
 		form = isatty(STDOUT_FILENO) ? OUT_TABLE : OUT_JSON;
 	if (form == OUT_TABLE) {
-		if (table(db->res) == -1)
+		if (table(stdout, db->res) == -1)
 			return -1;
 	} else {
 		for (i = 0; i < n; i++)
@@ -71,6 +71,24 @@ out_rows(const struct db *db, enum out_form form)
 				return -1;
 	}
 	return fflush(stdout) == EOF ? -1 : n;
+}
+
+int
+out_table(FILE *f, const struct db *db)
+{
+	return table(f, db->res);
+}
+
+int
+out_array(struct buf *b, const struct db *db)
+{
+	int	 i, n = PQntuples(db->res);
+
+	for (i = 0; i < n; i++)
+		if (buf_adds(b, i == 0 ? "[{" : ",{") == -1 ||
+		    add_row(b, db->res, i) == -1 || buf_adds(b, "}") == -1)
+			return -1;
+	return buf_adds(b, n == 0 ? "[]" : "]");
 }
 
 int
@@ -256,7 +274,7 @@ add_text(struct buf *b, int type, const char *s, size_t len)
 }
 
 static int
-table(const PGresult *r)
+table(FILE *f, const PGresult *r)
 {
 	struct buf	 cell = BUF_INIT(MAX_ROW);
 	int		*width, row, col, w, rc = -1;
@@ -273,7 +291,7 @@ table(const PGresult *r)
 				width[col] = w;
 		}
 	for (row = -1; row < nrow; row++)
-		if (print_line(r, row, width) == -1)
+		if (print_line(f, r, row, width) == -1)
 			goto out;
 	rc = 0;
 out:
@@ -284,7 +302,7 @@ out:
 
 /* Row -1 is the heading. */
 static int
-print_line(const PGresult *r, int row, const int *width)
+print_line(FILE *f, const PGresult *r, int row, const int *width)
 {
 	struct buf	 cell = BUF_INIT(MAX_ROW);
 	int		 col, pad, right, rc = -1, ncol = PQnfields(r);
@@ -296,11 +314,11 @@ print_line(const PGresult *r, int row, const int *width)
 		pad = width[col] - columns(cell.s);
 		if (col + 1 == ncol && !right)
 			pad = 0;
-		if (printf("%s%*s%s%*s", col > 0 ? "  " : "",
+		if (fprintf(f, "%s%*s%s%*s", col > 0 ? "  " : "",
 		    right ? pad : 0, "", cell.s, right ? 0 : pad, "") < 0)
 			goto out;
 	}
-	rc = putchar('\n') == EOF ? -1 : 0;
+	rc = putc('\n', f) == EOF ? -1 : 0;
 out:
 	buf_free(&cell);
 	return rc;

@@ -14,6 +14,7 @@
 #define OUT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "buf.h"
 
@@ -41,6 +42,10 @@ int	 out_row(const struct db *, int row);
  * stands between braces, "a":1,"b":2.
  */
 int	 out_row_more(const struct db *, int row, const char *more);
+
+/* A result as a table on any stream; as a JSON array.  -1: see errno. */
+int	 out_table(FILE *, const struct db *);
+int	 out_array(struct buf *, const struct db *) BUF_CHECKED;
 
 /* Append text as a JSON string, quotes included; -1 as buf_add() has it. */
 int	 out_string(struct buf *, const char *, size_t len) BUF_CHECKED;

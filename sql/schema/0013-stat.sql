@@ -155,29 +155,34 @@ $$;
 -- Who has kept the oldest snapshot, or transaction, so that dead rows can't
 -- be vacuumed: at most one row.  A writer counts in any database, since it
 -- bounds the snapshots of all.  blind: our owner may not see the sessions of
--- others.
+-- others.  (The functions behind the views, since these cost ten times more
+-- to plan.)
 create function webhook_snapshot(out kind text, out pid integer,
 	out who text, out application text, out since timestamptz,
 	out transactions integer, out blind boolean)
 returns setof record
 language sql stable security definer set search_path from current as $$
-	select h.*, not pg_has_role('pg_read_all_stats', 'usage')
-	from (select 'session', a.pid, a.usename::text, a.application_name,
-		a.xact_start, greatest(age(a.backend_xid), age(a.backend_xmin))
-	    from pg_stat_activity a
+	select h.kind, h.pid, coalesce(h.who, h.role::regrole::text),
+	    h.application, h.since, h.transactions,
+	    not pg_has_role('pg_read_all_stats', 'usage')
+	from (select 'session', a.pid, null::text, a.usesysid,
+		a.application_name, a.xact_start,
+		greatest(age(a.backend_xid), age(a.backend_xmin))
+	    from pg_stat_get_activity(null) a
 	    where a.pid <> pg_backend_pid()
 		and a.backend_type <> 'autovacuum worker'
 		and (a.backend_xid is not null or a.backend_xmin is not null
-		    and coalesce(a.datname = current_database(), true))
+		    and (a.datid is null or a.datid in (0, (select oid
+			from pg_database where datname = current_database()))))
 	    union all
-	    select 'prepared transaction', null, p.owner, p.gid, p.prepared,
-		age(p.transaction)
-	    from pg_prepared_xacts p
+	    select 'prepared transaction', null, null, p.ownerid, p.gid,
+		p.prepared, age(p.transaction)
+	    from pg_prepared_xact() p
 	    union all
-	    select 'replication slot', s.active_pid, null, s.slot_name, null,
-		age(s.xmin)
-	    from pg_replication_slots s where s.xmin is not null)
-	    as h (kind, pid, who, application, since, transactions)
+	    select 'replication slot', s.active_pid, '', null, s.slot_name,
+		null, age(s.xmin)
+	    from pg_get_replication_slots() s where s.xmin is not null)
+	    as h (kind, pid, who, role, application, since, transactions)
 	order by h.since nulls last, h.transactions desc limit 1
 $$;
 
