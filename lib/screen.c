@@ -87,7 +87,7 @@ cut(const char *text, int rows, int columns)
 
 	for (row = 0; row < rows && *text != '\0'; row++) {
 		if (row > 0)
-			fputs("\r\n", stdout);
+			putchar('\n');
 		end = text + strcspn(text, "\n");
 		for (col = 0; text < end; text++) {
 			/* What goes on a character begins with two bits. */

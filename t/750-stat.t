@@ -61,7 +61,7 @@ is "$(look '[.outbox_waiting, .deliveries_pending, .deliveries_due,
 is "$(look '[.dead_deliveries, .subscriptions_active,
     .subscriptions_failing]')" '[1,3,2]' \
     'dead letters and those that fail are counted'
-is "$(look '[.subscriptions[] | [.id, .next]]')" \
+is "$(look '[.subscriptions[] | [.id, .next]] | sort')" \
     "[[$no,\"hook dlq list -s $no\"],[$busy,\"hook sub test $busy\"]]" \
     '... by name, with what to type next'
 is "$(look ".subscriptions[] | select(.id == $busy)
@@ -80,7 +80,7 @@ is "$(look .dead_deliveries)" 0 \
 
 # Held, late, paused, disabled.
 sql "update webhook_deliveries_pending set next_attempt_at = now()
-    - interval '20 minutes'"
+    - interval '20 minutes'; update webhook_lanes set hold_until = null"
 is "$(look '[.deliveries_due, (.deliveries_due_oldest_s >= 1200)]')" \
     '[1,true]' 'a late delivery is due'
 like "$(look '[.problems[].what]')" 'deliveries are due for 20m' \
@@ -203,7 +203,7 @@ cat >"$work/tty.pl" <<-'EOT'
 	my @lines = split /\r\n/, $one;
 	s/\e\[[?0-9]*[A-Za-z]//g for @lines;
 	print scalar(@lines), " lines\n";
-	print "too wide\n" if grep { length > 40 } @lines;
+	print "too wide: $_\n" for grep { length > 40 } @lines;
 	$size->(5, 60);
 	kill WINCH => $pid;
 	my $two = $until->(qr/\e\[J/);
