@@ -1,6 +1,7 @@
 #!/bin/sh
 # hook-migrate: brings any database's schema up to date, whole or not at all.
 . "${0%/*}/lib.sh"
+HOOK_TEST_TEMPLATE=
 need_db
 
 newest=$(ls "$top/sql/schema" | tail -n 1 | cut -c1-4 | sed 's/^0*//')
