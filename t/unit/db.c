@@ -24,7 +24,7 @@ static const struct stmt	 arrays = { "t_arrays",
 static void
 refused(void)
 {
-	struct db	 db;
+	struct db	 db = DB_INIT;
 
 	is_int(db_open(&db, "nonsense==", "unit"), -1, "nonsense is refused");
 	is_int(db_exitcode(&db), EX_USAGE, "... as a usage error");
@@ -159,7 +159,7 @@ step(struct db *db)
 static void
 async(struct db *other)
 {
-	struct db	 db;
+	struct db	 db = DB_INIT;
 
 	is_int(db_start(&db, NULL, "unit"), 0, "begin to connect");
 	is_int(step(&db), 1, "... connected");
@@ -188,7 +188,7 @@ async(struct db *other)
 int
 main(void)
 {
-	struct db	 db;
+	struct db	 db = DB_INIT;
 	char		 sql[100], name[40];
 
 	refused();
