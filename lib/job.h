@@ -12,7 +12,7 @@
 #define JOB_FULL	500	/* or until they are so many */
 
 struct job {
-	const struct stmt	*stmt;
+	const struct stmt	*stmt;	/* NULL: not a prepared one */
 	/* 1 sent, 0 nothing to do, -1 lost */
 	int			(*start)(struct store *, const struct stmt *,
 				    int64_t now_ms);

@@ -26,7 +26,7 @@
 
 const struct job job_all[] = {
 	{ &stmt_lane_tick, job_tick, job_ticked, NULL },
-	{ &stmt_replan, job_replan, job_replanned, NULL },
+	{ NULL, job_replan, job_replanned, NULL },
 	{ &stmt_finish, job_finish, job_finished, job_unfinished },
 	{ &stmt_lane_load, job_load, job_loaded, NULL },
 	{ &stmt_lane_orphans, job_orphans, job_orphaned, NULL },

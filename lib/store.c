@@ -142,7 +142,8 @@ session(struct store *s, int64_t now_ms)
 	    db_listen(&s->db, "deliver") == -1)
 		return -1;
 	for (i = 0; i < job_count; i++)
-		if (db_prepare(&s->db, job_all[i].stmt) == -1)
+		if (job_all[i].stmt != NULL &&
+		    db_prepare(&s->db, job_all[i].stmt) == -1)
 			return -1;
 	if (s->life.lost_at_ms != 0)
 		s->back_ms = now_ms;
@@ -174,15 +175,20 @@ start_next(struct store *s, int64_t now_ms)
 	return 0;
 }
 
-/* Did a statement take long?  Then its plan may be of another time. */
+/*
+ * Did a statement take long?  Then its plan may be of another time: it holds
+ * until the server has analysed a table anew, which may be a minute after
+ * that has grown from nothing to 100,000 rows.
+ */
 int
 job_replan(struct store *s, const struct stmt *st, int64_t now_ms)
 {
+	(void)st;
 	if (!s->slow || now_ms < s->replan_ms)
 		return 0;
 	s->slow = 0;
 	s->replan_ms = now_ms + REPLAN_MS;
-	return db_send(&s->db, st, 0, NULL, 0) == -1 ? -1 : 1;
+	return db_send_exec(&s->db, "discard plans") == -1 ? -1 : 1;
 }
 
 void
@@ -220,8 +226,8 @@ failed(struct store *s, int64_t now_ms)
 		return lost(s, now_ms);
 	if (++s->bad == BAD_TOLD)
 		log_event(LOG_WARNING, "statements fail, trying again",
-		    "statement", job->stmt->name, "reason",
-		    db_error(&s->db), NULL);
+		    "statement", job->stmt == NULL ? NULL : job->stmt->name,
+		    "reason", db_error(&s->db), NULL);
 	s->pause_ms = now_ms + (s->bad < 7 ? PAUSE_MS << s->bad :
 	    PAUSE_MAX_MS);
 	return 0;
