@@ -44,7 +44,7 @@ struct args {
 /* What is counted of days that are over. */
 struct closed {
 	char	 until[64];
-	int64_t	 done, delivered, attempts;
+	int64_t	 delivered, discarded, attempts;
 };
 
 static void	 closed(struct db *, struct closed *);
@@ -237,8 +237,8 @@ counters(struct args *a, struct db *db)
 		return;
 	for (i = 0; i < LOOKS; i++) {
 		closed(db, &c);
-		snprintf(n[0], NUMBER, "%" PRId64, c.done);
-		snprintf(n[1], NUMBER, "%" PRId64, c.delivered);
+		snprintf(n[0], NUMBER, "%" PRId64, c.delivered);
+		snprintf(n[1], NUMBER, "%" PRId64, c.discarded);
 		snprintf(n[2], NUMBER, "%" PRId64, c.attempts);
 		progress(a, "days up to", c.until);
 		if ((bad = db_run(db, &stmt_reconcile_counters,
@@ -271,8 +271,8 @@ closed(struct db *db, struct closed *c)
 		if (db_run(db, &stmt_reconcile_closed, DB_ARGS(day[i][0],
 		    day[i][1])) == -1)
 			fail(db);
-		c->done += db_int(db, 0, 0);
-		c->delivered += db_int(db, 0, 1);
+		c->delivered += db_int(db, 0, 0);
+		c->discarded += db_int(db, 0, 1);
 		c->attempts += db_int(db, 0, 2);
 		strlcpy(c->until, day[i][1], sizeof(c->until));
 	}

@@ -49,7 +49,33 @@ hook-fanout
 clean 'what waits is clean'
 hook-deliver
 clean 'what was sent, failed, waits or is dead is clean'
+sql "update webhook_deliveries_pending set give_up_at = now()
+    where subscription_id = $later"
+again
+hook-deliver
+is "$(count "state = 'expired'")" 3 '(some have passed their deadline)'
+clean '... and what has passed its deadline, too'
+sub odd "$sink/plain" "filter='\$.n > 0'"
+event odd '{"n": "\u0000"}'
+hook-fanout
+is "$(count "event_type = 'odd' and state = 'failed'")" 1 \
+    '(one has failed by its filter)'
+clean '... and what no filter can read'
+events removed 3
+hook-fanout
 hook-sub rm "$removed" >/dev/null
+is "$(count "subscription_id = $removed and state = 'discarded'")" 3 \
+    '(three have lost their subscription)'
+clean '... or lost its subscription'
+for how in drop retry; do
+	hook-dlq $how "$(sql "select min(id) from webhook_deliveries
+	    where state = 'expired'")" >/dev/null
+done
+hook-replay --fanout --force -t odd >/dev/null
+is "$(count "event_type = 'odd' and state = 'failed'")" 2 \
+    '(another has failed by its filter)'
+hook-replay "$(sql "select max(id) from webhook_deliveries
+    where state = 'failed' and event_type <> 'odd'")" >/dev/null
 dead=$(sql "select min(id) from webhook_deliveries where state = 'failed'")
 hook-dlq drop "$dead" >/dev/null
 dead=$(sql "select min(id) from webhook_deliveries where state = 'failed'")
@@ -84,12 +110,15 @@ sql "insert into webhook_deliveries select nextval('webhook_deliveries_id_seq'),
     order_key, payload_bytes, body from kept"
 twice=$(sql 'select max(id) from webhook_deliveries')
 names "counter null null null
+counter null null null
 doubled $twice $event $plain" 'one that is there twice'
 sql "update webhook_deliveries set replay_of = $victim where id = $twice"
-names 'counter null null null' '... unless it is a replay; but nobody counted it'
+names 'counter null null null
+counter null null null' '... unless it is a replay; but nobody counted it'
 sql "update webhook_deliveries set replay_of = null,
     subscription_id = $paused where id = $twice"
 names "counter null null null
+counter null null null
 surplus null $event null" 'one too many'
 sql "delete from webhook_deliveries where id = $twice"
 sql "update webhook_outbox set fanned_out_at = null, fanned_out_to = null
@@ -184,6 +213,46 @@ like "$(jq -r .why "$work/out")" '^attempts: [0-9]* counted, [0-9]* there' \
 sql "update webhook_counters set value = value - 1
     where ctid = (select ctid from webhook_counters
 	where name = 'attempts' limit 1)"
+
+# Each outcome has a counter of what came to it and of what left it.
+for o in delivered failed expired discarded; do
+	for n in deliveries_finished deliveries_reopened; do
+		sql "insert into webhook_counters (name, outcome, shard, value)
+		    values ('$n', '$o', 99, 1)"
+		names 'counter null null null' "a counter of $o that is wrong"
+		like "$(jq -r .why "$work/out")" "^deliveries_finished, $o: " \
+		    '... by name'
+		sql 'delete from webhook_counters where shard = 99'
+	done
+done
+dead=$(sql "select min(id) from webhook_deliveries where state = 'failed'")
+sql "update webhook_deliveries set state = 'discarded', discarded = 'x'
+    where id = $dead"
+names 'counter null null null
+counter null null null' 'one that was moved by hand'
+sql "update webhook_deliveries set state = 'failed', discarded = null
+    where id = $dead"
+clean '... and back'
+
+# Older versions did not count all of that: the migration makes up for it.
+outcomes="outcome in ('failed', 'expired', 'discarded')"
+sql "delete from webhook_counters where name = 'deliveries_reopened'
+	or name = 'deliveries_finished' and outcome = 'discarded';
+    insert into webhook_counters (name, outcome, shard, value) values
+	('deliveries_finished', 'failed', 3, 7),
+	('deliveries_pruned', 'expired', 3, 5),
+	('deliveries_created', '', 3, 5)"
+names 'counter null null null
+counter null null null
+counter null null null' 'what an older version has not counted'
+sql 'delete from webhook_migrations where version = 14'
+hook-migrate >"$work/out"
+clean '... is made up for by the migration'
+sql "delete from webhook_counters where $outcomes and name in
+    ('deliveries_finished', 'deliveries_reopened');
+    delete from webhook_migrations where version = 14"
+hook-migrate >"$work/out"
+clean '... whatever it was'
 
 # Days that are over are counted on their own.
 for p in deliveries_done attempts; do

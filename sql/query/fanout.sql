@@ -96,7 +96,7 @@ with lock as materialized (
 	    case verdict when 'yes' then null else verdict end
 	from matched
 	order by outbox_id, subscription_id
-	returning event_type
+	returning event_type, finished_at
 ), stamped as (
 	update webhook_outbox o
 	set fanned_out_at = now(), fanned_out_to = (select counts from tally)
@@ -115,19 +115,28 @@ with lock as materialized (
 	    [width_bucket(l.subscription_id, (select ids from due))])
 	where l.subscription_id = any ((select ids from due)::bigint[])
 ), counted as (
-	insert into webhook_counters (name, label, shard, value)
+	insert into webhook_counters (name, label, outcome, shard, value)
 	select c.* from (
-		select 'deliveries_created'::text, left(event_type, 200),
-		    (pg_backend_pid() % 16)::smallint, count(*)
-		from made group by 2
+		select v.name, m.label, v.outcome,
+		    (pg_backend_pid() % 16)::smallint, v.n
+		from (select left(event_type, 200) as label, count(*) as n,
+			count(finished_at) as failed
+		    from made group by 1) m
+		cross join lateral (values
+		    ('deliveries_created', '', n),
+		    ('deliveries_finished', 'failed', failed))
+		    as v (name, outcome, n)
+		where v.n > 0
 		union all
-		select 'events_fanned_out', '', pg_backend_pid() % 16, count(*)
+		select 'events_fanned_out', '', '', pg_backend_pid() % 16,
+		    count(*)
 		from batch having count(*) > 0
 		union all
-		select 'fanout_ms_sum', '', pg_backend_pid() % 16, sum(greatest(
-		    extract(epoch from now() - created_at) * 1000, 0))::bigint
+		select 'fanout_ms_sum', '', '', pg_backend_pid() % 16,
+		    sum(greatest(extract(epoch from now() - created_at) * 1000,
+			0))::bigint
 		from batch having count(*) > 0
-		order by 1, 2) c
+		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 )

@@ -51,7 +51,7 @@ with job as materialized (
 	from asked a join locked k on k.subscription_id = a.subscription_id
 	where d.id = a.id and d.state in ('failed', 'expired')
 	returning d.id, d.event_id, d.subscription_id, d.state,
-	    null::bigint as replay_of
+	    null::bigint as replay_of, a.state as was
 ), made as (
 	insert into webhook_deliveries (outbox_id, outbox_created_at,
 	    event_id, event_type, subscription_id, give_up_at, replay_of,
@@ -64,7 +64,7 @@ with job as materialized (
 	order by a.id
 	returning id, event_id, subscription_id, state, replay_of, event_type
 ), waiting as materialized (
-	select * from moved
+	select id, event_id, subscription_id, state, replay_of from moved
 	union all
 	select id, event_id, subscription_id, state, replay_of from made
 ), lowered as (
@@ -78,10 +78,16 @@ with job as materialized (
 		(select subscription_id from waiting)) due
 	where l.subscription_id = due.subscription_id
 ), counted as (
-	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', left(event_type, 200),
-	    pg_backend_pid() % 16, count(*)
-	from made group by 2 order by 2
+	insert into webhook_counters (name, label, outcome, shard, value)
+	select c.* from (
+		select 'deliveries_created'::text, left(event_type, 200),
+		    ''::text, (pg_backend_pid() % 16)::smallint, count(*)
+		from made group by 2
+		union all
+		select 'deliveries_reopened', '', was, pg_backend_pid() % 16,
+		    count(*)
+		from moved group by 3
+		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 ), told as (

@@ -98,7 +98,7 @@ with job as materialized (
 	join webhook_subscriptions s on s.id = w.subscription_id
 	join locked k on k.subscription_id = w.subscription_id
 	order by b.id, w.subscription_id
-	returning outbox_id, event_type, replay_of
+	returning outbox_id, event_type, replay_of, finished_at
 ), became as materialized (
 	select outbox_id, count(*) as n
 	from (select outbox_id, replay_of from existing
@@ -126,10 +126,14 @@ with job as materialized (
 	    where k.free) due
 	where l.subscription_id = due.subscription_id
 ), counted as (
-	insert into webhook_counters (name, label, shard, value)
-	select 'deliveries_created', left(event_type, 200),
-	    pg_backend_pid() % 16, count(*)
-	from made group by 2 order by 2
+	insert into webhook_counters (name, label, outcome, shard, value)
+	select v.name, m.label, v.outcome, pg_backend_pid() % 16, v.n
+	from (select left(event_type, 200) as label, count(*) as n,
+		count(finished_at) as failed
+	    from made group by 1) m
+	cross join lateral (values ('deliveries_created', '', n),
+	    ('deliveries_finished', 'failed', failed)) as v (name, outcome, n)
+	where v.n > 0 order by 1, 2, 3
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
 ), seen as materialized (
