@@ -142,7 +142,7 @@ statement 'all counters' "
     group by 1, 2, 3"
 id=$(sql 'select max(id) from webhook_dlq')
 statement 'hook-dlq list, 1,000 dead' "$(cat "$top/sql/query/dlq-list.sql")" \
-    "'-infinity', 0, 1000, null, null, null, null, null, null, null"
+    "'-infinity', 0, 1000, null, null, null, null, null, null"
 statement 'hook-dlq show, 1 of 2' "$(cat "$top/sql/query/dlq-find.sql")" "$id"
 statement 'hook-dlq show, 2 of 2' "$(cat "$top/sql/query/dlq-show.sql")" \
     "$id, $(sql "select format('%L, %L, %L, %L, %L', state, finished_at,
@@ -150,8 +150,12 @@ statement 'hook-dlq show, 2 of 2' "$(cat "$top/sql/query/dlq-show.sql")" \
 	from webhook_deliveries where id = $id")"
 command psql -X -A -t -c 'select 1'
 row 'psql with select 1, to compare with' "$ms" ms
+# Beside a backlog, which is what it is asked for.
+events "$((n / 10))"
+fan_out
+settle webhook_deliveries_pending
 for words in 'hook-dlq list -o json' 'hook-dlq count' "hook-dlq show $id" \
-    'hook-stat -o json'; do
+    'hook-stat -o json' 'hook-stat -o prom'; do
 	[ -x "$BUILD/${words%% *}" ] || continue
 	# shellcheck disable=SC2086 # several words
 	command $words
