@@ -46,8 +46,8 @@ status_table(const struct status *s, FILE *f)
 static void
 totals(const struct status *s, FILE *f)
 {
-	const char	*about = *status_text(s, STATUS_FACTS, 0,
-			    "deliveries_estimated") == 't' ? "about " : "";
+	const char	*about = status_fact(s, "deliveries_estimated") ?
+			    "about " : "";
 	const char	*kind = status_text(s, STATUS_FACTS, 0,
 			    "snapshot_kind");
 	char		 a[32];

@@ -48,6 +48,11 @@ while read -r verdict role statement; do
 		    "$role cannot: $statement" ;;
 	esac
 done <<EOT
+can worker select webhook_sample('hook-deliver')
+cannot viewer select webhook_sample('hook-deliver')
+cannot viewer delete from webhook_samples
+cannot producer select webhook_look()
+cannot producer select webhook_snapshot()
 can producer insert into webhook_outbox (aggregate_id, event_type, payload, api_version) values ('a', 't', '{}', null)
 can producer insert into webhook_topic_outbox (topic, key, payload) values ('t', 'k', '{}')
 can producer insert into webhook_outbox (event_type, payload) values ('t', '{}') returning id
@@ -135,6 +140,8 @@ dead=$(jq -r .id "$work/out")
 as viewer hook-dlq show "$dead"
 as viewer hook-dlq count
 as viewer hook-sub list
+as viewer hook-stat
+as operator hook-stat -o prom
 as operator hook-sub show "$sub"
 as operator hook-sub set -c 3 "$sub"
 as operator hook-sub rotate "$sub"

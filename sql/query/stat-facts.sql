@@ -84,7 +84,8 @@ with share as materialized (
 select least($4::bigint + near.n, 100001) as outbox_waiting,
     round(extract(epoch from now() - least($5::timestamptz, near.since)))
 	::bigint as outbox_oldest_s,
-    s.total as deliveries_pending, not share.whole as deliveries_estimated,
+    s.total as deliveries_pending,
+    (not share.whole)::integer as deliveries_estimated,
     s.total - round(s.total * (s.later + s.held)::numeric
 	/ greatest(s.seen, 1))::bigint as deliveries_due,
     round(s.total * s.held::numeric / greatest(s.seen, 1))::bigint
@@ -118,6 +119,8 @@ select least($4::bigint + near.n, 100001) as outbox_waiting,
     (select round(extract(epoch from now() - min(failing_since)))::bigint
 	from unwell where state = 'active') as subscriptions_failing_oldest_s,
     (select count(*) from troubled where breaker = 'open') as breakers_open,
+    subs.n - (select count(*) from troubled where breaker = 'open')
+	as breakers_closed,
     (select coalesce(sum(lanes), 0) from live)::bigint as lanes_owned,
     (select count(*) from live where tool = 'hook-fanout')
 	as workers_fanout,
