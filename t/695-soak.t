@@ -1,3 +1,3 @@
 #!/bin/sh
 # A short form of make soak: everything at once, and nothing is lost.
-SOAK=${SOAK:-15} exec "${0%/*}/soak.sh"
+SOAK=${SOAK:-40} exec "${0%/*}/soak.sh"

@@ -5,12 +5,13 @@
 #	-b	break it: lose a delivery on the way, to see that it is noticed
 #	-s	the seed of what is done; the timing is the machine's
 #
-# Producers commit, roll back and commit late, subscriptions come and go,
-# peers are hostile, all programs and the server are killed, secrets are
-# rotated, subscriptions paused, old days pruned, deliveries replayed.  Then
-# it is left in peace until all is worked off.  What was committed, by the
-# producers' own ledger, must be what arrived, at each subscription that
-# stayed, signed with one of its secrets; and hook-reconcile must agree.
+# Producers commit, roll back and commit late, by hook-enqueue too,
+# subscriptions come and go, peers are hostile, all programs and the server
+# are killed, secrets are rotated, subscriptions paused, old days pruned,
+# deliveries replayed.  Then it is left in peace until all is worked off.  What
+# was committed, by the producers' own ledger, must be what arrived, at each
+# subscription that stayed, signed with one of its secrets; and hook-reconcile
+# must agree.
 #
 # It has a server and a receiver of its own, prints TAP, and exits 1 where a
 # check fails.  The programs are those of BUILD.
@@ -51,6 +52,13 @@ random() {
 durable=1
 need_own_cluster
 sql 'create table ledger (event_id text primary key, type text, n int)'
+# hook-enqueue has a transaction of its own: so there a trigger keeps it.
+sql "create function keep() returns trigger language plpgsql as \$\$ begin
+	insert into ledger values (new.event_id, new.event_type,
+	    (new.payload ->> 'n')::int) on conflict do nothing;
+	return null; end \$\$;
+    create trigger keep after insert on webhook_outbox for each row
+	when (new.event_type = 'soak.c') execute function keep()"
 
 sink </dev/null
 schedule=100ms
@@ -129,6 +137,26 @@ produce() {
 		i=$((i + 1))
 		awk -v seed="$1$i" -f "$work/transactions.awk" >"$work/t.$1"
 		PGAPPNAME=producer psql -X -q -f "$work/t.$1"
+	done
+}
+
+# hook-enqueue, now and then killed; what it says was stored, was.
+enqueue() {
+	while [ ! -e "$work/enough" ]; do
+		random 100
+		n=$((r + 1))
+		random 4
+		set -- hook-enqueue
+		[ $r != 0 ] || set -- timeout -s KILL 0.03 "$@"
+		random 3
+		case $r in
+		0) echo "{\"n\": $n}" | "$@" -a "a$n" -t soak.c ;;
+		1) echo "{\"n\": $n}" | "$@" -t soak.c -k "key$n" ;;
+		*) for i in 1 2 3; do
+			echo "{\"event_type\":\"soak.c\",\"payload\":{\"n\":$n}}"
+		done | "$@" -l ;;
+		esac >"$work/ids" && cat "$work/ids" >>"$work/enqueued"
+		sleep 0.1
 	done
 }
 
@@ -250,6 +278,8 @@ for n in 1 2 3; do
 	start produce $n
 	producers="$producers $pid"
 done
+start enqueue
+producers="$producers $pid"
 for i in 1 2 3 4 5; do
 	begin $i
 done
@@ -308,6 +338,11 @@ note "$actions things happened, $restarts restarts of the server" \
     "$(sql "select sum(takeovers) from webhook_lanes") take-overs"
 [ "$(sql 'select count(*) from ledger')" -gt $((seconds * 2)) ]
 check 'many events were committed'
+sql "select event_id from ledger where type = 'soak.c'" | sort >"$work/want"
+[ -s "$work/enqueued" ] &&
+    sort -u "$work/enqueued" | comm -23 - "$work/want" >"$work/differ" &&
+    [ ! -s "$work/differ" ]
+check 'what hook-enqueue said was stored, was'
 some sql "$age"
 run hook-prune
 exits 0 'the last prune succeeds'
