@@ -90,6 +90,22 @@ sql "update webhook_lanes set hold_until = now() + interval '1 h',
 is "$(look '[.deliveries_due, .deliveries_held, .deliveries_due_oldest_s,
     .breakers_open]')" '[0,1,null,1]' \
     'behind an open breaker it is held, and nobody is blamed'
+
+# Many: estimated, of which a part is due.
+sql "insert into webhook_deliveries (id, outbox_id, outbox_created_at,
+	event_id, event_type, subscription_id, give_up_at, payload_bytes,
+	next_attempt_at)
+    select 1000 + n, 0, now(), 'evt_many' || n, 'many', $good, now(), 1,
+	now() + case n % 2 when 0 then -1 else 1 end * interval '1 h'
+    from generate_series(1, 20000) n"
+wait_for 20 '[ "$(look "[.deliveries_estimated,
+    (.deliveries_pending - 20000 | fabs < 2000),
+    (.deliveries_due - 10000 | fabs < 3000),
+    (.deliveries_scheduled - 10000 | fabs < 3000),
+    (.deliveries_due_oldest_s > 3500)]")" = "[1,true,true,true,true]" ]' \
+    'very many deliveries are estimated, and said to be'
+sql "delete from webhook_deliveries_pending where event_type = 'many'"
+
 hook-sub pause "$good" >/dev/null
 sql "update webhook_subscriptions set state = 'disabled',
     state_reason = 'gone' where id = $no"
