@@ -50,28 +50,32 @@ with r as materialized (
 	select id, attempts, now() - ago_ms * interval '1 ms', url, status,
 	    duration_ms, error, head, $13
 	from done
+), tally as materialized (
+	select left(event_type, 200) as type, state, width_bucket(duration_ms,
+	    array[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000,
+	    30000]) as bucket, count(*) as n, sum(duration_ms) as ms
+	from done group by 1, 2, 3
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)
 	select c.* from (
-		select 'deliveries_finished'::text, left(event_type, 200),
-		    state, (pg_backend_pid() % 16)::smallint, count(*)
-		from done where state <> 'pending' group by 2, 3
+		select 'deliveries_finished'::text, type, state,
+		    (pg_backend_pid() % 16)::smallint, sum(n)::bigint
+		from tally where state <> 'pending' group by 2, 3
 		union all
-		select 'attempts', left(event_type, 200),
+		select 'attempts', type,
 		    case state when 'pending' then 'later' else state end,
-		    pg_backend_pid() % 16, count(*)
-		from done group by 2, 3
+		    pg_backend_pid() % 16, sum(n)::bigint
+		from tally group by 2, 3
 		union all
 		select 'attempt_ms', '', (array['5', '10', '25', '50', '100',
 		    '250', '500', '1000', '2500', '5000', '10000', '30000',
-		    'more'])[1 + width_bucket(duration_ms, array[5, 10, 25,
-		    50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000])],
-		    pg_backend_pid() % 16, count(*)
-		from done where duration_ms is not null group by 3
+		    'more'])[1 + bucket],
+		    pg_backend_pid() % 16, sum(n)::bigint
+		from tally where bucket is not null group by 3
 		union all
 		select 'attempt_ms_sum', '', '', pg_backend_pid() % 16,
-		    sum(duration_ms)
-		from done having count(duration_ms) > 0
+		    sum(ms)::bigint
+		from tally having count(ms) > 0
 		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)
 	do update set value = webhook_counters.value + excluded.value
