@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "screen.h"
@@ -14,6 +15,7 @@
 #define COLUMNS	80
 
 static struct termios		 before;
+static sigset_t			 unblocked;
 static int			 is_open;
 static volatile sig_atomic_t	 resized;
 
@@ -39,6 +41,9 @@ screen_open(void)
 	sigemptyset(&sa.sa_mask);
 	sa.sa_handler = on_resize;
 	sigaction(SIGWINCH, &sa, NULL);
+	/* It comes while we wait, so that none is missed just before. */
+	sigaddset(&sa.sa_mask, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &sa.sa_mask, &unblocked);
 	t = before;
 	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	t.c_cc[VMIN] = 1;
@@ -105,9 +110,10 @@ int
 screen_wait(int ms)
 {
 	struct pollfd	 p = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct timespec	 ts = { ms / 1000, ms % 1000 * 1000000L };
 	char		 c;
 
-	if (!resized && poll(&p, 1, ms) == -1 && errno != EINTR)
+	if (ppoll(&p, 1, &ts, &unblocked) == -1 && errno != EINTR)
 		return -1;
 	if (resized) {
 		resized = 0;

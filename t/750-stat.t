@@ -213,7 +213,7 @@ cat >"$work/tty.pl" <<-'EOT'
 			sysread $m, $got, 4096, length $got or last;
 		}
 		$all .= $got;
-		return $got;
+		return $got =~ /^(.*?$end)/s ? $1 : $got;
 	};
 	my $one = $until->(qr/\e\[J/);
 	my @lines = split /\r\n/, $one;
@@ -221,7 +221,6 @@ cat >"$work/tty.pl" <<-'EOT'
 	print scalar(@lines), " lines\n";
 	print "too wide: $_\n" for grep { length > 40 } @lines;
 	$size->(5, 60);
-	kill WINCH => $pid;
 	my $two = $until->(qr/\e\[J/);
 	print scalar(split /\r\n/, $two), " lines\n";
 	syswrite $m, 'x';
