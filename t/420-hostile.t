@@ -120,6 +120,8 @@ select name, case name when 'deaf' then 'http://' || :'deaf' || '/deaf'
 	when 'endless-line' then 'http://' || :'wild' || '/endless-line'
 	when 'extension' then 'http://' || :'wild' || '/extension'
 	when 'baseline' then 'https://127.0.0.1:1/'
+	-- not on a connection that others have used
+	when 'rst' then replace(:'sink', '127.0.0.1', 'localhost') || '/rst'
 	else :'sink' || '/' || name end,
     array[case when name in ('good', 'baseline', 'deaf') then name
 	else 'bad' end], '{900000}', 2000

@@ -153,7 +153,7 @@ enqueue() {
 		0) echo "{\"n\": $n}" | "$@" -a "a$n" -t soak.c ;;
 		1) echo "{\"n\": $n}" | "$@" -t soak.c -k "key$n" ;;
 		*) for i in 1 2 3; do
-			echo "{\"event_type\":\"soak.c\",\"payload\":{\"n\":$n}}"
+			printf '{"event_type":"soak.c","payload":%d}\n' "$n"
 		done | "$@" -l ;;
 		esac >"$work/ids" && cat "$work/ids" >>"$work/enqueued"
 		sleep 0.1
