@@ -20,7 +20,7 @@ twilio() {	# SOURCE URL-THAT-IS-SIGNED [header ...]
 		set -- "$@" -H "$h"
 		shift
 	done
-	curl -s -o /dev/null -w '%{http_code}' --interface "${from-127.0.0.1}" \
+	curl -s -o /dev/null -w '%{http_code}' --interface "${peer-127.0.0.1}" \
 	    -H "X-Twilio-Signature: $sig" "$@" -d 'AccountSid=AC1&Body=Hi' \
 	    "$rcv/webhooks/$s?x=1"
 }
@@ -38,13 +38,13 @@ is "$(twilio open "$u/webhooks/open?x=1" "$p" "$h")" 401 \
 like "$(grep 'refused source=open' "$rcv_log")" \
     "url=\"?$rcv/webhooks/open[?]\.\.\.\"?" \
     '... the log says which it was, without the query'
-like "$(from=127.0.0.2 twilio open "$u/webhooks/open?x=1" "$p" "$h")" '^20' \
+like "$(peer=127.0.0.2 twilio open "$u/webhooks/open?x=1" "$p" "$h")" '^20' \
     '... but what a proxy of ours says'
-like "$(from=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
+like "$(peer=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
     'X-Forwarded-Proto: http, https' \
     'X-Forwarded-Host: evil, example.test')" '^20' \
     '... the nearest of them'
-is "$(from=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
+is "$(peer=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
     'X-Forwarded-Proto: gopher' "$h")" 401 '... if it makes sense'
 
 seen() {	# the address in the log, for an X-Forwarded-For

@@ -221,7 +221,7 @@ happen() {
 		eval "stop \$slot$i KILL"
 		begin $i
 	elif [ $r -lt 57 ]; then
-		behave | curl -s --data-binary @- "$sink/_rules"
+		behave | some curl -s --data-binary @- "$sink/_rules"
 	elif [ $r -lt 62 ]; then
 		one_of $stay
 		eval "id=\$sub_$one"
@@ -267,7 +267,7 @@ happen() {
 	fi
 	[ "$(date +%s)" -ge $restart ] || return 0
 	one_of fast immediate
-	pg-tmp restart "$own_cluster" -m "$one"
+	some pg-tmp restart "$own_cluster" -m "$one"
 	restarts=$((restarts + 1))
 	random 15
 	restart=$(($(date +%s) + 10 + r))
@@ -297,7 +297,7 @@ touch "$work/enough"
 wait $producers
 [ -z "$pruning" ] || stop "$pruning" KILL
 [ -z "$replaying" ] || stop "$replaying" KILL
-curl -s -d '' "$sink/_rules"
+some curl -s -d '' "$sink/_rules"
 for name in $stay; do
 	eval "id=\$sub_$name"
 	hook-sub resume "$id" >>"$work/said" 2>&1
