@@ -214,12 +214,21 @@ begin_job() {	# option...
 	job=$(sql "select id from webhook_jobs where state = 'running'")
 }
 
+# Killed, it is gone only when its session is: until then the server may
+# still commit its last statement, and holds its lock.
+kill_job() {
+	stop "$pid" KILL
+	wait_for 20 '[ "$(sql "select count(*) from pg_stat_activity
+	    where application_name = '"'hook-replay' and datname = '$db'"'")" \
+	    = 0 ]'
+}
+
 begin_job -s "$busy" -r 4000
 run hook-replay --resume "$job"
 is "$rc $(cat "$work/err")" \
     "75 hook-replay: job $job: another hook-replay is on it" \
     'a second process on the same job is kept out'
-stop "$pid" KILL
+kill_job
 now=$(made)
 [ "$now" -gt 0 ] && [ "$now" -lt 100000 ]
 check "killed in the midst of it"
@@ -228,10 +237,7 @@ killed=
 for part in 20000 45000 70000; do
 	before=$part
 	begin_job --resume "$job" -r 1000000
-	stop "$pid" KILL
-	wait_for 10 '[ "$(sql "select count(*) from pg_stat_activity
-	    where application_name = '"'hook-replay' and datname = '$db'"'")" \
-	    = 0 ]'
+	kill_job
 	killed="$killed $([ "$(waiting)" = "$(made)" ] && echo whole)"
 done
 is "$killed" ' whole whole whole' '... and so at every kill'
