@@ -33,6 +33,7 @@ struct db {
 	struct pg_result	*got;		/* of db_send(), so far */
 	const char		*tool;
 	int			 connecting, sending, wants_write;
+	int			 any_schema;	/* set before db_open() */
 	int64_t			 connect_by_ms;	/* CLOCK_MONOTONIC */
 	char			 sqlstate[6];	/* "" until one fails */
 	int			 code;		/* sysexits code, or 0 */
@@ -58,17 +59,15 @@ struct db_arg {
 
 /*
  * Connect.  conninfo is libpq's, NULL: the PG* environment; tool becomes
- * application_name.  Refuses a schema of another version and a read-only
- * server.  db_error() and db_close() work after a failure too.
+ * application_name.  Refuses a read-only server, and a schema that is missing
+ * or of another version, unless any_schema is set (it stays so).  db_error()
+ * and db_close() work after a failure too.
  */
 int	 db_open(struct db *, const char *conninfo, const char *tool)
 	    DB_CHECKED;
 void	 db_close(struct db *);
 
-/*
- * Run one statement with text parameters, keep its result: how many rows.
- * narg must be stmt->nparam.
- */
+/* Run one with text parameters, keep its result: how many rows. */
 int	 db_run(struct db *, const struct stmt *, size_t narg,
 	    const char *const *arg) DB_CHECKED;
 

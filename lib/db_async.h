@@ -61,6 +61,12 @@ int	 db_notified(struct db *);
 int	 db_settings(struct db *) DB_CHECKED;
 int	 db_fresh(struct db *) DB_CHECKED;
 
+/*
+ * What a follower learns of the schema as it goes: -1 if this is not the
+ * version that it is for, as db_open() fails.
+ */
+int	 db_version_is(struct db *, int64_t version) DB_CHECKED;
+
 /* Plans for statements that join arrays by index, whatever statistics say. */
 int	 db_plan_by_index(struct db *) DB_CHECKED;
 

@@ -79,12 +79,14 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 			    "4", tool, conninfo, tool, "UTF8", NULL };
 	int		 (*wait)(void *, int, int, int) = db->wait;
 	void		*wait_arg = db->wait_arg;
+	int		 any_schema = db->any_schema;
 	PQconninfoOption *o;
 	char		*why = NULL;
 
 	memset(db, 0, sizeof(*db));
 	db->wait = wait;
 	db->wait_arg = wait_arg;
+	db->any_schema = any_schema;
 	db->tool = tool;
 	if (conninfo != NULL && (strchr(conninfo, '=') != NULL ||
 	    strstr(conninfo, "://") != NULL)) {
@@ -241,7 +243,6 @@ static int
 connected(struct db *db)
 {
 	const char	*val[] = { schema() };
-	int64_t		 version;
 
 	PQsetNoticeProcessor(db->conn, no_notice, NULL);
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
@@ -251,20 +252,25 @@ connected(struct db *db)
 	if (*db_col(db, 0, 8) == 't')
 		return db_fail(db, EX_TEMPFAIL,
 		    "database: server is read-only");
+	if (db->any_schema)
+		return 0;
 	if (*db_col(db, 0, 9) == 'f')
 		return db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
 		    " tables: run hook-migrate", val[0]);
-	if (db_keep(db, PQexec(db->conn,
-	    "select coalesce(max(version), 0) from webhook_migrations")) == -1)
-		return -1;
-	version = db_int(db, 0, 0);
-	if (version != SCHEMA_VERSION)
-		return db_fail(db, EX_UNAVAILABLE, "schema %s: version %lld,"
-		    " but this is %s for version %d: %s", val[0],
-		    (long long)version, db->tool, SCHEMA_VERSION,
-		    version < SCHEMA_VERSION ? "run hook-migrate" :
-		    "install the newer hookutils");
-	return 0;
+	return db_exec(db, "select coalesce(max(version), 0)"
+	    " from webhook_migrations") == -1 ? -1 : db_version_is(db,
+	    db_int(db, 0, 0));
+}
+
+int
+db_version_is(struct db *db, int64_t version)
+{
+	if (version == SCHEMA_VERSION)
+		return 0;
+	return db_fail(db, EX_UNAVAILABLE, "schema %s: version %lld, but this"
+	    " is %s for version %d: %s", schema(), (long long)version,
+	    db->tool, SCHEMA_VERSION, version < SCHEMA_VERSION ?
+	    "run hook-migrate" : "install the newer hookutils");
 }
 
 void
