@@ -1,4 +1,5 @@
-# hookutils.  Targets: all check bench fuzz demo install lint dist clean.
+# hookutils.  Targets: all check bench fuzz demo install lint dist
+# deb clean.
 #
 #	make check T='t/200-enqueue.t'	some scripts only
 #	make check PROVE_FLAGS=-v	see every check
@@ -159,11 +160,27 @@ dist:
 	    --transform 's|^\.|$(TOP)|' .; } | gzip -9n >$(BUILD)/$(TOP).tar.gz
 	@echo $(BUILD)/$(TOP).tar.gz
 
+# The Debian package of what dist packs, made in a folder of its own.
+DEB	= $(BUILD)/deb
+deb: dist has-debhelper
+	@rm -rf $(DEB) && mkdir -p $(DEB)
+	@tar -xzf $(BUILD)/$(TOP).tar.gz -C $(DEB)
+	@cd $(DEB)/$(TOP) && unset MAKEFLAGS MFLAGS BUILD SAN && \
+	    DEB_BUILD_OPTIONS=parallel=2 dpkg-buildpackage -us -uc -b \
+	    >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
+	@ls $(DEB)/hookutils_*.deb
+
+has-debhelper:
+	@command -v dpkg-checkbuilddeps >/dev/null || { echo 'deb: please' \
+	    'install dpkg-dev and debhelper' >&2; exit 69; }
+	@out=$$(dpkg-checkbuilddeps 2>&1) || { echo 'deb: please install' \
+	    "$${out##*dependencies: }: apt-get build-dep ." >&2; exit 69; }
+
 clean:
 	rm -rf $(BUILD)
 
 .PHONY: all tests bench-tools check bench fuzz lint demo soak install dist \
-	clean
+	deb has-debhelper clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
