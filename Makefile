@@ -137,7 +137,7 @@ BINDIR	= $(DESTDIR)$(PREFIX)/bin
 SHARE	= $(DESTDIR)$(PREFIX)/share/hookutils
 MANDIR	= $(DESTDIR)$(PREFIX)/share/man
 
-install: all
+install: all install-completion
 	install -d $(BINDIR) $(SHARE)/sql/schema $(SHARE)/etc
 	install -m 755 $(CMD) scripts/hook scripts/hook-migrate $(BINDIR)
 	install -m 644 sql/partitions.sql $(SHARE)/sql
@@ -147,6 +147,19 @@ install: all
 	for p in man/*.[1-8]; do \
 		d=$(MANDIR)/man$${p##*.}; \
 		install -d $$d && install -m 644 $$p $$d || exit; \
+	done
+
+# bash finds the file of a command by its name.  Debian keeps zsh's elsewhere.
+BASHDIR	= $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSHDIR	= $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+
+install-completion:
+	install -d $(BASHDIR) $(ZSHDIR) $(SHARE)
+	install -m 644 scripts/completion/options $(SHARE)/completion
+	install -m 644 scripts/completion/_hook $(ZSHDIR)
+	install -m 644 scripts/completion/hook.bash $(BASHDIR)/hook
+	for t in hook-migrate $(notdir $(CMD)); do \
+		ln -sf hook $(BASHDIR)/$$t || exit; \
 	done
 
 # What git knows, so that nothing that lies about gets in; in an unpacked
@@ -180,7 +193,7 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all tests bench-tools check bench fuzz lint demo soak install dist \
-	deb has-debhelper clean
+	install-completion deb has-debhelper clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 

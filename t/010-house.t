@@ -19,10 +19,15 @@ want=$({
 	    sed 's|^\./\(.*\)\.\(.\)$|share/man/man\2/\1.\2|')
 	(cd sql && ls schema/*.sql partitions.sql |
 	    sed 's|^|share/hookutils/sql/|')
+	for t in $tools hook hook-migrate; do
+		echo "share/bash-completion/completions/$t"
+	done
+	echo share/hookutils/completion
+	echo share/zsh/site-functions/_hook
 } | sort)
-have=$(cd "$work/root/usr" && find bin share/man share/hookutils/sql -type f |
-    sort)
-is "$have" "$want" '... installs every tool, page and schema file, no more'
+have=$(cd "$work/root/usr" && find . -path ./share/hookutils/etc -prune -o \
+    ! -type d -printf '%P\n' | sort)
+is "$have" "$want" '... installs every tool, page, schema file, no more'
 is "$(find "$work/root" -path "$work/root/usr" -prune -o -type f -print)" '' \
     '... and nothing outside PREFIX'
 
