@@ -9,6 +9,7 @@
 -- where there is a default partition), marked, and dropped by another
 -- transaction.  How long these wait for a lock, and may hold it, is set by
 -- the caller: lock_timeout, statement_timeout.
+-- lock: none
 
 -- The days there are.  By their bounds, since a name can be anybody's.
 create view webhook_partitions as

@@ -1,5 +1,6 @@
 -- Handing the inbox over: what hook-consume(1) needs beside its statements.
 -- All of these run with the search path of the schema they were made in.
+-- lock: webhook_dlq, access exclusive
 
 -- The key of a message: what the path finds first, as JSON text; '' where
 -- that is nothing or null, or the body is no JSON that jsonb can hold.

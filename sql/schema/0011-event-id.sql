@@ -5,6 +5,7 @@
 -- and again when it is fanned out.
 --
 -- Not valid means that no row is read now: the old rule has held for them.
+-- lock: webhook_outbox, access exclusive
 
 alter table webhook_outbox
     drop constraint event_id_form,

@@ -2,6 +2,7 @@
 -- delivery whose subscription was removed is looked up by a function, which
 -- is planned when it is called.  With 45 days of outbox a list took 40 ms
 -- more, for what is seldom there.
+-- lock: webhook_dlq, access exclusive
 
 create function webhook_event_tenant(outbox_id bigint,
 	outbox_created_at timestamptz)

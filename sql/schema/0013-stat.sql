@@ -1,6 +1,11 @@
 -- What hook-stat(1) shows beside the counters: samples of these, so that it
 -- can say what the last hour was; and what takes too long to be looked at
 -- each time, looked at once a minute by whichever follower comes first.
+-- lock: webhook_workers, access exclusive
+-- lock: webhook_counters, access exclusive
+-- lock: webhook_lanes, share
+-- lock: webhook_subscriptions, share
+-- lock: webhook_secrets, share
 
 alter table webhook_workers
     add column in_flight integer not null default 0;
@@ -48,6 +53,53 @@ create index webhook_subscriptions_unwell on webhook_subscriptions (id)
     where state <> 'active' or failing_since is not null;
 create index webhook_secrets_expiring on webhook_secrets (expires_at)
     where expires_at is not null;
+
+-- Who removes a subscription, as before, but what it discards is counted: from
+-- the next one on, since the index above has waited for those under way.  That
+-- is of the type "other", in one row, on shards that nobody else writes, and
+-- after all else: a transaction that removes more subscriptions than this one
+-- then goes on to wait for nobody who waits for it.
+create or replace function webhook_subscription_gone() returns trigger
+language plpgsql security definer set search_path from current as $$
+declare
+	tries	integer := 0;
+	n	bigint;
+	total	bigint := 0;
+begin
+	perform from webhook_lanes where subscription_id = old.id for update;
+	loop
+		begin
+			update webhook_deliveries d set state = 'discarded',
+			    discarded = 'subscription removed',
+			    finished_at = now()
+			from (select id from webhook_deliveries_pending
+			    where subscription_id = old.id
+			    order by next_attempt_at desc, id desc
+			    limit 1000) p
+			where d.id = p.id and d.state = 'pending';
+			get diagnostics n = row_count;
+			exit when n = 0;
+			total := total + n;
+			tries := 0;
+		exception when serialization_failure or deadlock_detected then
+			tries := tries + 1;
+			if tries > 100 then
+				raise;
+			end if;
+		end;
+	end loop;
+	if total > 0 then
+		insert into webhook_counters as c (name, label, outcome,
+		    shard, value)
+		values ('deliveries_finished', 'other', 'discarded',
+		    -2 - pg_backend_pid() % 16, total)
+		on conflict (name, label, outcome, shard)
+		do update set value = c.value + excluded.value;
+	end if;
+	perform pg_notify(webhook_channel('deliver'), 'subscription');
+	return old;
+end
+$$;
 
 -- The look itself.  All days are opened, and thousands of table entries read.
 create function webhook_look(out waiting bigint,

@@ -3,6 +3,7 @@
 -- (16 clients that commit one event each: 0.74 of the rate without a trigger;
 -- so 0.93).  What it names is named in full instead, operators too, since it
 -- runs with its owner's rights and the caller's search path.
+-- lock: none
 
 -- NOTIFY takes a global lock at commit, so it is sent only while somebody
 -- sleeps.  PREPARE TRANSACTION refuses NOTIFY, so a server that allows it
