@@ -1,0 +1,3 @@
+-- doctor-backend: which process of the server runs our statements?
+-- One row: its pid.
+select pg_backend_pid()

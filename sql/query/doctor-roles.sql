@@ -1,0 +1,59 @@
+-- doctor-roles: who may do more than its work needs, by what it is?
+-- Findings, as lib/doctor.h has them.  Rights to tables: doctor-grants.
+with role as materialized (
+	select oid, rolname::text as name, rolsuper, rolcanlogin
+	    or rolsuper or rolcreaterole or rolcreatedb or rolreplication
+	    or rolbypassrls as strong
+	from pg_roles where rolname in ('webhook_producer', 'webhook_worker',
+	    'webhook_receiver', 'webhook_operator', 'webhook_viewer')
+), tool (name, role) as materialized (values
+	('hook-fanout', 'webhook_worker'), ('hook-deliver', 'webhook_worker'),
+	('hook-consume', 'webhook_worker'),
+	('hook-receive', 'webhook_receiver')
+), follower as materialized (
+	select distinct t.name as tool, t.role, r.oid, r.rolname::text as name,
+	    r.rolsuper, r.oid = (select relowner from pg_class
+		where oid = 'webhook_outbox'::regclass) as owner
+	from pg_stat_activity a
+	join tool t on t.name = a.application_name
+	join pg_roles r on r.oid = a.usesysid
+	where a.datname = current_database()
+)
+select 'fail', name, 'can log in, or has a power over the whole server',
+    format('psql -c ''alter role %I nologin nosuperuser nocreaterole'
+	' nocreatedb noreplication nobypassrls''', name)
+from role where strong
+union all
+select 'fail', r.name, 'is a member of ' || g.rolname,
+    format('psql -c ''revoke %I from %I''', g.rolname, r.name)
+from role r join pg_auth_members m on m.member = r.oid
+join pg_roles g on g.oid = m.roleid
+union all
+select 'fail', 'schema ' || n.nspname, 'everybody may make objects in it',
+    format('psql -c ''revoke create on schema %I from public''', n.nspname)
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.oid = 'webhook_outbox'::regclass
+    and has_schema_privilege('public', n.oid, 'create')
+union all
+select 'warn', f.tool, 'runs as ' || f.name || ', who '
+    || case when f.rolsuper then 'is a superuser' else 'owns the tables' end,
+    format('psql -c ''create role %I login in role %s'', and PGUSER=%1$I',
+	replace(f.tool, '-', '_'), f.role)
+from follower f where f.rolsuper or f.owner
+union all
+select 'warn', f.tool, 'runs as ' || f.name || ', who is ' || r.name
+    || ' as well', format('psql -c ''revoke %I from %I''', r.name, f.name)
+from follower f join role r on r.name <> f.role
+    and r.name <> 'webhook_viewer' and pg_has_role(f.oid, r.oid, 'member')
+where not f.rolsuper
+union all
+select 'warn', l.rolname::text, 'is ' || string_agg(r.name, ', '
+    order by r.name) || ' and webhook_operator',
+    format('psql -c ''revoke webhook_operator from %I''', l.rolname)
+from pg_roles l
+join role o on o.name = 'webhook_operator'
+join role r on r.name in ('webhook_producer', 'webhook_worker',
+    'webhook_receiver') and pg_has_role(l.oid, r.oid, 'member')
+where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, o.oid, 'member')
+    and l.oid not in (select oid from follower)
+group by l.rolname
