@@ -25,6 +25,7 @@
 #include "follow.h"
 #include "hide.h"
 #include "log.h"
+#include "notify.h"
 #include "opt.h"
 #include "stmt.h"
 #include "worker.h"
@@ -37,6 +38,7 @@ static int	 dry_run(struct store *);
 static void	 duration(int, int64_t, int64_t, int64_t *);
 static int	 finished(struct worker *, int64_t);
 static void	 options(struct worker *, int, char *[]);
+static void	 reload(struct store *);
 static int	 run(struct worker *);
 static void	 set_up(struct worker *);
 static _Noreturn void usage(int);
@@ -149,6 +151,7 @@ set_up(struct worker *w)
 		errx(errno == EINVAL ? EX_USAGE : EX_TEMPFAIL, "%s", why);
 	if (store_init(&w->store, &why) == -1)
 		errx(EX_USAGE, "HOOK_KEY_FILE: %s", why);
+	w->store.db.wait = follow_db_wait;
 	follow_signals();
 }
 
@@ -169,19 +172,19 @@ run(struct worker *w)
 {
 	struct store	*s = &w->store;
 	struct lane	*l;
-	const char	*why;
 	int64_t		 now_ms;
 	int		 rc = EX_OK, kept = 0;
 
 	do {
 		now_ms = follow_now_ms();
+		notify_alive(now_ms);
 		worker_take(w, now_ms);
-		if (follow_stop)
+		if (follow_stop) {
+			notify_stopping();
 			worker_stop(w, follow_stop > 1, now_ms);
-		if (follow_hup && store_reload(s, &why) == -1)
-			log_event(LOG_ERROR, "HOOK_KEY_FILE", "reason", why,
-			    NULL);
-		follow_hup = 0;
+		}
+		if (follow_hup)
+			reload(s);
 		if (store_step(s, now_ms) == -1) {
 			if (!s->stopping || s->code != EX_TEMPFAIL)
 				return s->code;
@@ -202,6 +205,18 @@ run(struct worker *w)
 	if (s->ndone > 0 || (s->stopping && kept > 0))
 		rc = EX_TEMPFAIL;	/* not recorded, or not given back */
 	return rc;
+}
+
+static void
+reload(struct store *s)
+{
+	const char	*why;
+
+	follow_hup = 0;
+	notify_reload(1);
+	if (store_reload(s, &why) == -1)
+		log_event(LOG_ERROR, "HOOK_KEY_FILE", "reason", why, NULL);
+	notify_reload(0);
 }
 
 /* One-shot: nothing is due any more.  Stopping: all is written or hopeless. */
@@ -248,7 +263,7 @@ wait_for_all(struct worker *w, int64_t now_ms)
 			    POLLIN | POLLOUT;
 		fd[n++].revents = 0;
 	}
-	return send_wait(w->sender, fd, n, (int)ms);
+	return send_wait(w->sender, fd, n, notify_wait(ms, now_ms));
 }
 
 static _Noreturn void

@@ -27,6 +27,7 @@
 #include "follow.h"
 #include "hide.h"
 #include "log.h"
+#include "notify.h"
 #include "opt.h"
 #include "stmt.h"
 
@@ -70,7 +71,6 @@ static int	 dry_run(struct fanout *);
 static enum look look(struct fanout *);
 static int	 event_is_bad(const struct db *);
 static void	 lose(struct fanout *);
-static void	 pause_ms(int64_t);
 static int	 run(struct fanout *, int);
 static int	 skip(struct fanout *);
 static int	 skipped(struct fanout *, int64_t);
@@ -117,6 +117,7 @@ main(int argc, char *argv[])
 		usage(EX_USAGE);
 
 	follow_signals();
+	f.db.wait = follow_db_wait;
 	f.batch = 1;
 	rc = dry ? dry_run(&f) : run(&f, follow);
 	if (rc != EX_OK)
@@ -143,6 +144,7 @@ run(struct fanout *f, int follow)
 	int64_t	 work_at_ms = follow_now_ms();
 
 	while (!follow_stop) {
+		notify_alive(follow_now_ms());
 		if (f->db.conn == NULL && connect_db(f) == -1) {
 			if (!follow || db_exitcode(&f->db) != EX_TEMPFAIL)
 				return db_exitcode(&f->db);
@@ -173,7 +175,7 @@ run(struct fanout *f, int follow)
 			lose(f);
 			break;
 		case BUSY:
-			pause_ms(follow ? poll_ms : FAST_POLL_MS);
+			follow_pause(follow ? poll_ms : FAST_POLL_MS);
 			break;
 		case NOTHING:
 			if (!f->looked_head && (follow ?
@@ -185,11 +187,12 @@ run(struct fanout *f, int follow)
 			if (!follow)
 				return EX_OK;
 			if (follow_now_ms() - work_at_ms < FAST_FOR_MS)
-				pause_ms(FAST_POLL_MS);
+				follow_pause(FAST_POLL_MS);
 			else if (sleep_until_told(f) == -1)
 				lose(f);
 		}
 	}
+	notify_stopping();
 	/* If that fails it costs producers a little, no more. */
 	if (f->db.conn != NULL && (!f->asleep || tell_sleep(f, 0) != -1) &&
 	    db_run(&f->db, &stmt_worker_gone, DB_ARGS(f->name)) == -1)
@@ -244,14 +247,7 @@ lose(struct fanout *f)
 
 	if (db_lost(&f->db))
 		db_close(&f->db);
-	pause_ms(ms);
-}
-
-static void
-pause_ms(int64_t ms)
-{
-	if (!follow_stop)
-		usleep((useconds_t)(ms * 1000));
+	follow_pause(ms);
 }
 
 /* One batch, from the cursor on. */
@@ -365,7 +361,8 @@ sleep_until_told(struct fanout *f)
 {
 	if (!f->asleep)
 		return tell_sleep(f, 1);
-	return db_wait(&f->db, (int)poll_ms) == -1 ? -1 : 0;
+	return db_wait(&f->db, notify_wait(poll_ms, follow_now_ms())) == -1 ?
+	    -1 : 0;
 }
 
 static int

@@ -20,6 +20,7 @@
 #include "hide.h"
 #include "listen.h"
 #include "log.h"
+#include "notify.h"
 #include "opt.h"
 #include "receive.h"
 #include "serve.h"
@@ -199,14 +200,20 @@ run(void)
 	int64_t		 stop_ms = 0;
 	int		 wait_ms;
 
+	/* Without the database, too: it answers that it can't, at once. */
+	notify_ready("listening");
 	while (follow_stop < 2) {
+		notify_alive(follow_now_ms());
 		if (follow_stop == 1 && stop_ms == 0) {
+			notify_stopping();
 			stop_ms = follow_now_ms() + grace_ms;
 			serve_stop(server);
 		}
 		if (follow_hup) {
 			follow_hup = 0;
+			notify_reload(1);
 			intake_reload(it);
+			notify_reload(0);
 		}
 		wait_ms = intake_step(it);
 		if (stop_ms != 0 && (follow_now_ms() >= stop_ms ||
@@ -215,6 +222,7 @@ run(void)
 			break;
 		if (stop_ms != 0 && wait_ms > 10)
 			wait_ms = 10;
+		wait_ms = notify_wait(wait_ms, follow_now_ms());
 		if (serve_wait(server, intake_socket(it),
 		    intake_writes(it), wait_ms) == -1)
 			err(EX_TEMPFAIL, "epoll");

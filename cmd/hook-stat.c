@@ -10,7 +10,6 @@
 
 #include <err.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "hide.h"
 #include "listen.h"
 #include "log.h"
+#include "notify.h"
 #include "opt.h"
 #include "screen.h"
 #include "serve.h"
@@ -61,6 +61,7 @@ main(int argc, char *argv[])
 
 	options(argc, argv);
 	follow_signals();
+	db.wait = follow_db_wait;
 	if (nlisten > 0)
 		rc = serve();
 	else if (every_ms > 0)
@@ -220,6 +221,7 @@ watch(void)
 		    out_path == NULL && screen_open();
 
 	while (!follow_stop && key != 'q') {
+		notify_alive(follow_now_ms());
 		if (refresh() == -1) {
 			if (db_exitcode(&db) != EX_TEMPFAIL) {
 				screen_close();
@@ -231,19 +233,23 @@ watch(void)
 			db_close(&db);
 			if (!screen)
 				warnx("%s", text.s);
-		} else if (!screen && (rc = print()) != EX_OK)
-			break;
+		} else {
+			notify_ready("working");
+			if (!screen && (rc = print()) != EX_OK)
+				break;
+		}
 		do {
 			if (screen && screen_draw(text.s) == -1)
 				break;
 			if (!screen) {
-				(void)poll(NULL, 0, (int)every_ms);
+				follow_pause(every_ms);
 				break;
 			}
 			key = screen_wait((int)every_ms);
 		} while (key == 'r' && !follow_stop);
 	}
 	screen_close();
+	notify_stopping();
 	return rc;
 }
 
@@ -254,6 +260,7 @@ serve(void)
 	struct serve		*server;
 	const char		*why;
 	char			 name[80];
+	int64_t			 now_ms;
 	size_t			 i;
 	int			 fd;
 
@@ -274,9 +281,15 @@ serve(void)
 		listen_name(fd, name);
 		log_event(LOG_NOTICE, "listening", "address", name, NULL);
 	}
-	while (!follow_stop)
-		if (serve_wait(server, -1, 0, -1) == -1)
+	notify_ready("listening");
+	while (!follow_stop) {
+		now_ms = follow_now_ms();
+		notify_alive(now_ms);
+		if (serve_wait(server, -1, 0, notify_wait(SERVE_MS,
+		    now_ms)) == -1)
 			err(EX_TEMPFAIL, "epoll");
+	}
+	notify_stopping();
 	serve_stop(server);
 	serve_free(server);
 	return EX_OK;

@@ -10,6 +10,7 @@
 #include "consumer.h"
 #include "db_async.h"
 #include "log.h"
+#include "notify.h"
 
 #define OUTPUT_MAX	(16 * 1024 * 1024)	/* bytes of standard output */
 #define COMMIT_TRIES	3
@@ -181,9 +182,11 @@ consumer_wait(struct consumer *c, int fd, int write, int timeout_ms)
 	int64_t			 now_ms = follow_now_ms(), ms;
 	nfds_t			 n = 2;
 
+	notify_alive(now_ms);
 	ms = consumer_next_ms(c, now_ms) - now_ms;
 	if (ms < timeout_ms)
 		timeout_ms = ms < 0 ? 0 : (int)ms;
+	timeout_ms = notify_wait(timeout_ms, now_ms);
 	pfd[0].fd = fd;
 	pfd[0].events = write ? POLLIN | POLLOUT : POLLIN;
 	pfd[0].revents = 0;
@@ -244,6 +247,7 @@ consumer_stop(struct consumer *c, int how, int64_t now_ms)
 {
 	struct run	*r;
 
+	notify_stopping();
 	if (!c->stopping)
 		c->stop_ms = now_ms + c->grace_ms;
 	if (how == 1 && now_ms >= (c->stopping ? c->stop_ms : INT64_MAX))

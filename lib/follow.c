@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,11 @@
 
 #include "follow.h"
 #include "log.h"
+#include "notify.h"
 
 #define PAUSE_MIN_MS	100
 #define PAUSE_MAX_MS	5000
+#define GIVE_UP_MS	20000	/* on a statement, after a signal */
 
 volatile sig_atomic_t follow_stop, follow_hup;
 
@@ -35,6 +38,7 @@ follow_signals(void)
 	sigaction(SIGHUP, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
+	notify_init();
 }
 
 void
@@ -66,6 +70,7 @@ follow_lost(struct follow *f, const char *why)
 		f->pause_ms = PAUSE_MIN_MS;
 		log_event(LOG_WARNING, "database fails, trying again",
 		    "reason", why, NULL);
+		notify_status("database fails, trying again", why);
 	}
 	pause_ms = f->pause_ms;
 	f->pause_ms = pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS :
@@ -78,10 +83,42 @@ follow_back(struct follow *f)
 {
 	char	 s[32];
 
+	notify_ready("working");
 	if (f->lost_at_ms == 0)
 		return;
 	snprintf(s, sizeof(s), "%lld",
 	    (long long)(follow_now_ms() - f->lost_at_ms));
 	log_event(LOG_NOTICE, "database back", "after_ms", s, NULL);
+	notify_status("working", NULL);
 	f->lost_at_ms = 0;
+}
+
+void
+follow_pause(int64_t ms)
+{
+	int64_t	 now_ms = follow_now_ms(), end_ms = now_ms + ms;
+
+	while (!follow_stop && now_ms < end_ms) {
+		(void)poll(NULL, 0, notify_wait(end_ms - now_ms, now_ms));
+		now_ms = follow_now_ms();
+		notify_alive(now_ms);
+	}
+}
+
+int
+follow_db_wait(void *arg, int fd, int write, int timeout_ms)
+{
+	static int64_t	 stop_ms;	/* when we saw that we should */
+	struct pollfd	 pfd = { .fd = fd };
+	int64_t		 now_ms = follow_now_ms();
+
+	(void)arg;
+	notify_alive(now_ms);
+	if (follow_stop && stop_ms == 0)
+		stop_ms = now_ms;
+	if (stop_ms != 0 && now_ms - stop_ms >= GIVE_UP_MS)
+		return -1;
+	pfd.events = write ? POLLIN | POLLOUT : POLLIN;
+	(void)poll(&pfd, 1, notify_wait(timeout_ms, now_ms));
+	return 0;
 }
