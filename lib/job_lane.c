@@ -229,9 +229,9 @@ job_claim(struct store *s, const struct stmt *st, int64_t now_ms)
 
 	if (now_ms < s->claim_ms || s->stopping || max == 0)
 		return 0;
+	s->claiming = max > CLAIM_MAX ? CLAIM_MAX : (int)max;
 	return db_send(&s->db, st, 4, (struct db_arg[]){ JOB_TEXT(s->name),
-	    job_number(lease, s->lease_ms),
-	    job_number(most, max > CLAIM_MAX ? CLAIM_MAX : (int64_t)max),
+	    job_number(lease, s->lease_ms), job_number(most, s->claiming),
 	    JOB_TEXT(s->back_ms == 0 || now_ms - s->back_ms >= wait_ms ?
 	    "t" : "f") }, 0) == -1 ? -1 : 1;
 }
@@ -282,7 +282,9 @@ job_claimed(struct store *s, int64_t now_ms)
 	}
 	s->hungry = n == 0;
 	s->ask_next = n == 0;
-	s->claim_floor_ms = now_ms + claim_pause(s, now_ms);
+	/* One that brought all it asked for was no look, but work. */
+	s->claim_floor_ms = now_ms + (n == s->claiming ? CLAIM_PAUSE_MS :
+	    claim_pause(s, now_ms));
 	s->claim_ms = n > 0 ? s->claim_floor_ms : now_ms + s->poll_ms;
 	s->next_ms = now_ms;
 	if (n > 0)

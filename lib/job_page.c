@@ -23,6 +23,7 @@ static const enum arr_type	page_types[] = { ARR_INT8, ARR_TIMESTAMPTZ,
 
 static void	 add_lane(struct store *, struct lane *, size_t, int64_t);
 static int	 fill_body(struct delivery *, const struct db *, int);
+static int	 is_last(const struct lane *);
 static struct delivery *read_row(const struct lane *, const struct db *, int);
 static size_t	 room(const struct lane *, size_t);
 static int	 start(struct store *, const struct stmt *, int64_t, int);
@@ -112,6 +113,7 @@ add_lane(struct store *s, struct lane *l, size_t n, int64_t now_ms)
 		l->from_head = 1;
 	} else
 		l->from_head = 0;
+	l->asked = n;
 	s->page[s->npage++] = l;
 	arr_int8(&s->arr[0], l->id);
 	/* -infinity is the smallest timestamptz. */
@@ -132,13 +134,15 @@ job_paged(struct store *s, int64_t now_ms)
 	int		 row;
 
 	for (i = 0; i < s->npage; i++)
-		s->page[i]->rows = s->page[i]->fresh = 0;
+		s->page[i]->rows = s->page[i]->fresh = s->page[i]->bytes = 0;
 	for (row = 0; row < db_rows(&s->db); row++) {
 		if (l == NULL || l->id != job_int8(&s->db, row, 0))
 			l = job_lane(s, job_int8(&s->db, row, 0));
 		if (l == NULL || l->stale || l->sub == NULL)
 			continue;
 		l->rows++;
+		l->bytes += db_col(&s->db, row, 8) == NULL ?
+		    STORE_PAGE_BYTES : db_len(&s->db, row, 8);
 		l->after_at = job_int8(&s->db, row, 6);
 		l->after_id = job_int8(&s->db, row, l->sub->ordered ? 10 : 1);
 		if ((d = read_row(l, &s->db, row)) == NULL)
@@ -155,9 +159,9 @@ job_paged(struct store *s, int64_t now_ms)
 			    cost_ms * HEAD_SHARE : HEAD_MS);
 		if (l->fresh > 0) {
 			l->dry_ms = 0;
-			continue;
-		}
-		if (l->sub->ordered) {
+			if (!is_last(l))
+				continue;
+		} else if (l->sub->ordered) {
 			/* Round again from the first aggregate. */
 			l->after_at = LANE_AFTER_AT_NONE;
 			if (!l->from_head)
@@ -194,6 +198,18 @@ job_unpaged(struct store *s)
 	l->hold_ms = follow_now_ms() + UNREADABLE_MS;
 	l->dirty = 1;
 	return 1;
+}
+
+/*
+ * Fewer rows than asked for, and not for their size: an empty page would come
+ * next.  The sizes that the query adds up are those of the payloads; where a
+ * transform's result was read instead, half of the room is a safe guess.
+ */
+static int
+is_last(const struct lane *l)
+{
+	return !l->sub->ordered && l->rows < l->asked &&
+	    l->bytes < STORE_PAGE_BYTES / 2;
 }
 
 static struct delivery *

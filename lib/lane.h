@@ -38,10 +38,11 @@ struct lane {
 	int64_t		 after_at;	/* microseconds since 2000-01-01 */
 	int64_t		 after_id;	/* or order key */
 	int64_t		 head_ms;	/* next look from the head */
-	int		 dry;		/* the last page was empty */
+	int		 dry;		/* the last page was its last */
 	int64_t		 dry_ms;	/* since when */
 	int		 from_head;	/* the page under way is */
-	size_t		 rows, fresh;	/* of the last page; new to us */
+	size_t		 asked, bytes;	/* of the last page */
+	size_t		 rows, fresh;	/* ... in all, and new to us */
 	/* rules */
 	int64_t		 hold_ms;	/* nothing is sent before; 0: none */
 	int		 failures, open;

@@ -62,7 +62,7 @@ struct store {
 	int64_t		 back_ms;	/* when an outage ended; 0: none */
 	int64_t		 locked_ms;	/* pause: due lanes are locked; 0 */
 	int64_t		 rest_ms, state_ms, park_ms, replan_ms;	/* not before */
-	int		 bad;		/* statements failed in a row */
+	int		 bad, claiming;	/* failed in a row; lanes asked for */
 	int		 hungry, shared, stopping, ask_next, clock_told, slow;
 	int		 code;		/* why store_step() gave up */
 };

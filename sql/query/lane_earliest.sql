@@ -14,18 +14,23 @@
 -- A lane that is not active is due when its rows give up, but every 10
 -- seconds at most, since no index knows; an ordered one when the first
 -- delivery of some aggregate is.
+--
+-- Nothing is joined freely, as in fanout.sql: lanes that rest share their
+-- next_due_at, and a plan that looked them up by that read all for each.
 with mine as materialized (
-	select w.id, w.fence, w.due, s.state, s.ordered
-	from unnest($1::bigint[], $2::bigint[], $3::timestamptz[])
-	    as w (id, fence, due)
-	join webhook_lanes l on l.subscription_id = w.id
-	    and l.fence = w.fence and l.owner is null
-	    and l.next_due_at = w.due and l.next_due_at > now()
-	join webhook_subscriptions s on s.id = w.id
-	order by w.id
-	for no key update of l skip locked
-), first as (
-	select m.id, m.fence, m.due, case
+	select w.id, l.hold_until, s.state, s.ordered
+	from (select * from unnest($1::bigint[], $2::bigint[],
+	    $3::timestamptz[]) as w (id, fence, due) order by id) w
+	cross join lateral (select hold_until from webhook_lanes
+	    where subscription_id = w.id and fence = w.fence
+		and owner is null and w.due > now()
+		and next_due_at is not distinct from w.due
+	    limit 1
+	    for no key update skip locked) l
+	cross join lateral (select state, ordered from webhook_subscriptions
+	    where id = w.id limit 1) s
+), first as materialized (
+	select m.id, m.hold_until, case
 	    when m.state <> 'active' then (
 		select greatest(min(p.give_up_at), now() + interval '10 s')
 		from webhook_deliveries_pending p
@@ -52,11 +57,15 @@ with mine as materialized (
 		order by p.next_attempt_at, p.id limit 1)
 	    end as at
 	from mine m
+), sorted as materialized (
+	select array_agg(id order by id) as ids,
+	    array_agg(case when at is not null then greatest(at, hold_until) end
+		order by id) as times
+	from first
 )
-update webhook_lanes l
-set next_due_at = case when f.at is not null
-    then greatest(f.at, l.hold_until) end
-from first f
-where l.subscription_id = f.id and l.next_due_at = f.due
+update webhook_lanes
+set next_due_at = (select times from sorted)
+    [width_bucket(subscription_id, (select ids from sorted))]
+where subscription_id = any ((select ids from sorted)::bigint[])
 returning case when $4::boolean
     then pg_notify(webhook_channel('deliver'), '') end
