@@ -137,13 +137,17 @@ BINDIR	= $(DESTDIR)$(PREFIX)/bin
 SHARE	= $(DESTDIR)$(PREFIX)/share/hookutils
 MANDIR	= $(DESTDIR)$(PREFIX)/share/man
 
+# Nothing goes outside PREFIX: units, settings and configurations are in
+# SHARE/etc, with the paths of this PREFIX in them, to be put where the system
+# has its own; hook(7), "Setting it up", says where.
 install: all install-completion
 	install -d $(BINDIR) $(SHARE)/sql/schema $(SHARE)/etc
 	install -m 755 $(CMD) scripts/hook scripts/hook-migrate $(BINDIR)
 	install -m 644 sql/partitions.sql $(SHARE)/sql
 	install -m 644 sql/schema/*.sql $(SHARE)/sql/schema
-	if ls scripts/etc/* >/dev/null 2>&1; then \
-		cp -R scripts/etc/. $(SHARE)/etc; fi
+	cp -R scripts/etc/. $(SHARE)/etc
+	find $(SHARE)/etc -type f -exec chmod 644 {} + -exec sed -i \
+	    's|/usr/local/\(bin\|share\)|$(PREFIX)/\1|g' {} +
 	for p in man/*.[1-8]; do \
 		d=$(MANDIR)/man$${p##*.}; \
 		install -d $$d && install -m 644 $$p $$d || exit; \

@@ -7,6 +7,8 @@
 #include <openssl/rand.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #define SEALED_MAX	(NONCE + PLAIN_MAX + TAG)
 #define FILE_MAX	256		/* bytes of a key file */
 
+static const char *credential(void);
 static int	 read_key(int, struct seal *, const char **);
 static int	 key_of(const struct buf *, struct seal *);
 static int	 private_file(int);
@@ -38,6 +41,8 @@ seal_load(struct seal *s, const char **why)
 
 	memset(s, 0, sizeof(*s));
 	if (path == NULL || *path == '\0')
+		path = credential();
+	if (path == NULL)
 		return 0;
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
 		return fail(why, errno == ENOENT ? "no such file" :
@@ -47,6 +52,22 @@ seal_load(struct seal *s, const char **why)
 	    fail(why, "others have access to it: chmod 600");
 	close(fd);
 	return rc;
+}
+
+/* What LoadCredential=hook.key of a unit brought, if it did. */
+static const char *
+credential(void)
+{
+	static char	 path[PATH_MAX];
+	const char	*dir = getenv("CREDENTIALS_DIRECTORY");
+	int		 n;
+
+	if (dir == NULL)
+		return NULL;
+	n = snprintf(path, sizeof(path), "%s/hook.key", dir);
+	if (n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) == -1)
+		return NULL;
+	return path;
 }
 
 void

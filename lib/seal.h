@@ -1,5 +1,6 @@
 /*
- * seal.h - secrets at rest: AES-256-GCM under the key in HOOK_KEY_FILE.
+ * seal.h - secrets at rest: AES-256-GCM under the key in HOOK_KEY_FILE, or
+ * where that is not set in the credential hook.key of a systemd unit.
  *
  * The file holds 32 bytes as 64 hex digits or base64, or 32 raw bytes.
  * Nobody but its owner may have access to it; if that is root, its group may
@@ -23,7 +24,7 @@ struct seal {
 	int		set;		/* 0: no HOOK_KEY_FILE */
 };
 
-/* Load HOOK_KEY_FILE; no such variable leaves set 0 and is no error. */
+/* Load the key; neither variable nor credential leaves set 0: no error. */
 int	 seal_load(struct seal *, const char **why);
 void	 seal_wipe(struct seal *);
 

@@ -72,7 +72,7 @@ mkdir "$work/nginx"
 sed -e "s/127.0.0.1:8080/127.0.0.1:$RCV_PORT/" \
     -e "s/listen 443 ssl/listen 127.0.0.1:$nginx_port/" \
     -e '/listen \[::\]/d; /ssl_certificate/d' -e 's/hooks.example.com/_/' \
-    "$top/scripts/etc/nginx-hook-receive.conf" >"$work/nginx/hook.conf"
+    "$top/scripts/etc/nginx/hook.conf" >"$work/nginx/hook.conf"
 cat >"$work/nginx/nginx.conf" <<-EOT
 	daemon off;
 	pid $work/nginx/pid;
