@@ -105,7 +105,7 @@ main(int argc, char *argv[])
 	guard_stop(&c.guard);
 	feed_free(&c.feed);
 	select_free(&sel);
-	return rc;
+	return rc == EX_OK ? follow_code : rc;
 }
 
 static void

@@ -65,7 +65,7 @@ main(int argc, char *argv[])
 		    db_error(&w.store.db), NULL);
 	send_close(w.sender);
 	store_free(&w.store);
-	return rc;
+	return rc == EX_OK ? follow_code : rc;
 }
 
 static void

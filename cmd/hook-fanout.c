@@ -120,7 +120,7 @@ main(int argc, char *argv[])
 	f.db.wait = follow_db_wait;
 	f.batch = 1;
 	rc = dry ? dry_run(&f) : run(&f, follow);
-	if (rc != EX_OK)
+	if (rc != EX_OK && follow_code == EX_OK)
 		log_event(LOG_ERROR, "stopped", "reason", db_error(&f.db),
 		    NULL);
 	db_close(&f.db);
@@ -196,8 +196,8 @@ run(struct fanout *f, int follow)
 	/* If that fails it costs producers a little, no more. */
 	if (f->db.conn != NULL && (!f->asleep || tell_sleep(f, 0) != -1) &&
 	    db_run(&f->db, &stmt_worker_gone, DB_ARGS(f->name)) == -1)
-		return EX_OK;
-	return EX_OK;
+		return follow_code;
+	return follow_code;
 }
 
 /* We live.  The fan-out does not wait for a statistic that fails. */
@@ -214,12 +214,13 @@ beat(struct fanout *f, int follow)
 		    "hook-fanout")) == -1)
 			return -1;
 	}
-	if (now_ms >= f->beat_at_ms) {
-		f->beat_at_ms = now_ms + BEAT_MS;
-		if (db_run(&f->db, &stmt_beat, DB_ARGS("hook-fanout")) == -1 &&
-		    db_lost(&f->db))
-			return -1;
-	}
+	if (now_ms < f->beat_at_ms && !follow_hup)
+		return 0;
+	follow_hup = 0;
+	f->beat_at_ms = now_ms + BEAT_MS;
+	if (db_run(&f->db, &stmt_beat, DB_ARGS("hook-fanout")) == -1)
+		return db_lost(&f->db) ? -1 : 0;
+	follow_beat(&f->db);
 	return 0;
 }
 

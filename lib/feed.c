@@ -415,10 +415,12 @@ feed_tick(struct feed *f)
 	int64_t	 now_ms = follow_now_ms();
 
 	/* No message waits for a statistic that fails. */
-	if (now_ms >= f->beat_at_ms) {
+	if (now_ms >= f->beat_at_ms || follow_hup) {
+		follow_hup = 0;
 		f->beat_at_ms = now_ms + BEAT_MS;
-		if (db_run(&f->db, &stmt_beat, DB_ARGS(f->tool)) == -1 &&
-		    db_lost(&f->db))
+		if (db_run(&f->db, &stmt_beat, DB_ARGS(f->tool)) != -1)
+			follow_beat(&f->db);
+		else if (db_lost(&f->db))
 			return -1;
 	}
 	return db_run(&f->db, &stmt_inbox_tick, DB_ARGS(f->name, f->tool));

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db_async.h"
 #include "follow.h"
 #include "log.h"
 #include "notify.h"
@@ -15,6 +16,7 @@
 #define GIVE_UP_MS	20000	/* on a statement, after a signal */
 
 volatile sig_atomic_t follow_stop, follow_hup;
+int follow_code;
 
 static void
 on_signal(int sig)
@@ -91,6 +93,16 @@ follow_back(struct follow *f)
 	log_event(LOG_NOTICE, "database back", "after_ms", s, NULL);
 	notify_status("working", NULL);
 	f->lost_at_ms = 0;
+}
+
+void
+follow_beat(struct db *db)
+{
+	if (follow_stop || db_version_is(db, db_int(db, 0, 1)) == 0)
+		return;
+	log_event(LOG_ERROR, "stopping", "reason", db_error(db), NULL);
+	follow_code = db_exitcode(db);
+	follow_stop = 1;
 }
 
 void

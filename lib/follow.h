@@ -36,6 +36,14 @@ struct follow {
 int64_t	 follow_lost(struct follow *, const char *why);
 void	 follow_back(struct follow *);
 
+/*
+ * Take what beat.sql gave: where the schema is of another version by now, we
+ * end as on SIGTERM, and say why.  follow_code is then what to exit with.
+ */
+struct db;
+extern int follow_code;
+void	 follow_beat(struct db *);
+
 /* Sleep, but not beyond the signal to end. */
 void	 follow_pause(int64_t ms);
 

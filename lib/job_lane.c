@@ -189,8 +189,8 @@ job_beat(struct store *s, const struct stmt *st, int64_t now_ms)
 void
 job_beaten(struct store *s, int64_t now_ms)
 {
-	(void)s;
 	(void)now_ms;
+	follow_beat(&s->db);
 }
 
 /* Deliveries don't wait for a statistic. */

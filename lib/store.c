@@ -56,6 +56,7 @@ store_reload(struct store *s, const char **why)
 	struct seal	 seal = { 0 };
 	struct lane	*l;
 
+	s->beat_ms = 0;
 	for (l = s->lanes; l != NULL; l = l->next)
 		l->reload = 1;
 	if (seal_load(&seal, why) == -1)

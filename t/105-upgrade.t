@@ -71,6 +71,7 @@ done
 # deliveries that wait, and a lane of a worker that died.
 old_schema queue
 sink <<'EOT'
+/slow * delay 1000
 EOT
 sub paid "$sink/paid"
 dead=$sub
@@ -247,9 +248,40 @@ refused() {	# LINE
 	check '... and nothing is touched'
 }
 
-echo '{}' >"$work/payload"
+# Followers that run when the schema becomes another's: they look once a
+# minute, and on SIGHUP; they finish what they have begun, and end.
 hook-source add -s standard-webhooks shop >"$work/source" || exit
+sub slow "$sink/slow"
+start hook-fanout -f
+followers=$pid logs=$log
+start hook-consume -f -s shop -- true
+followers="$followers $pid" logs="$logs $log"
+start hook-deliver -f
+followers="$followers $pid" logs="$logs $log"
+event slow
+wait_for 20 '[ "$(seen /slow)" = 1 ]'
+wait_for 20 '[ "$(sql "select count(*) from webhook_workers
+    where seen_at > now() - interval '"'1 min'"' and name not like '"'host:%'"'
+    ")" = 3 ]'
 sql "insert into webhook_migrations values (9999, 'x')"
+# shellcheck disable=SC2086
+kill -HUP $followers
+for p in $followers; do
+	rc=0
+	wait "$p" || rc=$?
+	exits 69 'a follower ends when the schema is another version'\''s'
+done
+for log in $logs; do
+	is "$(cat "$log")" 'error stopping reason="schema queue: version 9999,'"\
+ but this is $(basename "$log" | sed 's/\..*//') for version $newest:\
+ install the newer hookutils\"" '... and says so in one line'
+done
+is "$(sql "select state from webhook_deliveries where event_type = 'slow'")
+$(sql "select count(*) from webhook_lanes where owner is not null")" \
+    'delivered
+0' '... after what it was about'
+
+echo '{}' >"$work/payload"
 refused 'version 9999' 'install the newer hookutils'
 sql "delete from webhook_migrations where version in ($newest, 9999)"
 refused "version $((newest - 1))" 'run hook-migrate'

@@ -1,5 +1,5 @@
 -- beat: a follower lives; and the minute's sample of the counters, if nobody
 -- has taken it yet.
 --   $1  text  tool
--- One row: nothing.
-select webhook_sample($1)
+-- One row: nothing, integer  the schema's version.
+select webhook_sample($1), (select max(version) from webhook_migrations)
