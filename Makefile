@@ -187,6 +187,10 @@ deb: dist has-debhelper
 	    >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
 	@ls $(DEB)/hookutils_*.deb
 
+# As root: in a Debian of its own, with systemd and rows in the queue.
+deb-trial:
+	@BUILD=$(BUILD) MAKEFLAGS= scripts/deb-trial
+
 has-debhelper:
 	@command -v dpkg-checkbuilddeps >/dev/null || { echo 'deb: please' \
 	    'install dpkg-dev and debhelper' >&2; exit 69; }
@@ -197,7 +201,7 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all tests bench-tools check bench fuzz lint demo soak install dist \
-	install-completion deb has-debhelper clean
+	install-completion deb deb-trial has-debhelper clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
