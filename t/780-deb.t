@@ -32,10 +32,7 @@ run make -C "$work/b/deb/hookutils-$version" install BUILD=build SAN= \
     ZSHDIR="$work/install/usr/share/zsh/vendor-completions"
 {
 	(cd "$work/install" && find . ! -type d | sed '/\/man\//s/$/.gz/
-	    s|usr/share/hookutils/etc/.*\(hook[^/]*\.\)\(service\)|LIB\1\2|
-	    s|usr/share/hookutils/etc/.*\(hook[^/]*\.\)\(socket\)|LIB\1\2|
-	    s|usr/share/hookutils/etc/.*\(hook[^/]*\.\)\(timer\)|LIB\1\2|
-	    s|LIB|lib/systemd/system/|')
+	    s|usr/share/hookutils/etc/systemd|lib/systemd/system|')
 	echo ./etc/hook/env
 } | sort >"$work/want"
 dpkg-deb -c "$deb" | sed -n '/^d/!s/^.* \(\.\/[^ ]*\).*/\1/p' |
