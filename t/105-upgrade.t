@@ -282,6 +282,13 @@ $(sql "select count(*) from webhook_lanes where owner is not null")" \
 0' '... after what it was about'
 
 echo '{}' >"$work/payload"
+start hook-receive -l 127.0.0.1:0
+wait_for 20 'grep -q "version 9999" "$log"'
+at=$(sed -n 's/.*address=\(127[^ ]*\).*/\1/p' "$log" | head -n 1)
+is "$(curl -s -o "$work/answer" -w '%{http_code}' -d '{}' \
+    "http://$at/webhooks/shop") $(grep -c 'version 9999' "$log")" '503 1' \
+    'hook-receive lets senders try again, and says why once'
+stop
 refused 'version 9999' 'install the newer hookutils'
 sql "delete from webhook_migrations where version in ($newest, 9999)"
 refused "version $((newest - 1))" 'run hook-migrate'
