@@ -313,7 +313,7 @@ step_db(struct consumer *c, struct look *l, int64_t now_ms)
 	    find_work(c, l, room) == -1)
 		return bad(c, l);
 	consumer_start(c, now_ms);
-	if (c->feed.follow && now_ms >= l->tick_ms) {
+	if (c->feed.follow && (now_ms >= l->tick_ms || follow_hup)) {
 		if (feed_tick(&c->feed) == -1)
 			return bad(c, l);
 		l->tick_ms = now_ms + TICK_MS;
