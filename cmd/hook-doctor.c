@@ -13,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "addr.h"
 #include "config.h"
 #include "doctor.h"
 #include "hide.h"
@@ -122,7 +123,8 @@ static int
 told(int ch, const char *arg)
 {
 	struct doctor_told	*t = &doctor.told;
-	const char		*why;
+	struct addr_allow	 nets;
+	const char		*why, *bad;
 
 	switch (ch) {
 	case OPT_BACKUP_AGE:
@@ -144,6 +146,8 @@ told(int ch, const char *arg)
 		t->nginx = arg;
 		return 0;
 	case OPT_PLAIN_NET:
+		if (addr_allow_parse(&nets, arg, &bad) == -1 || nets.n == 0)
+			errx(EX_USAGE, "--plain-net %s: not CIDRs", arg);
 		t->plain_net = arg;
 		return 0;
 	case OPT_RULES:

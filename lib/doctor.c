@@ -17,6 +17,7 @@ enum { COL_STATUS, COL_OBJECT, COL_MESSAGE, COL_MEND };
 
 static int	 cant_tell(struct doctor *);
 static int	 end_check(struct doctor *);
+static int	 session(struct doctor *);
 
 const struct doctor_check doctor_checks[] = {
 	{ "schema", "the schema is this version's", NULL, NULL, 0 },
@@ -85,8 +86,7 @@ doctor_open(struct doctor *d)
 
 	d->db.any_schema = 1;
 	if (db_open(&d->db, d->told.conninfo, "hook-doctor") == -1 ||
-	    db_exec(&d->db, "deallocate all") == -1 ||	/* of a pooler's */
-	    status_session(&d->db) == -1)
+	    session(d) == -1)
 		return -1;
 	d->now = doctor_check("schema");
 	snprintf(ours, sizeof(ours), "%d", SCHEMA_VERSION);
@@ -96,6 +96,20 @@ doctor_open(struct doctor *d)
 		return doctor_say(d, DOCTOR_FAIL, NULL, "hook-migrate",
 		    "there are no hookutils tables");
 	return doctor_rows(d, rc);
+}
+
+/*
+ * What is set behind a pooler may be what another client works with next, so
+ * there nothing is; and what is prepared may be another's.
+ */
+static int
+session(struct doctor *d)
+{
+	if (db_exec(&d->db, "select pg_backend_pid()") == -1)
+		return -1;
+	d->pooled = db_int(&d->db, 0, 0) != PQbackendPID(d->db.conn);
+	return d->pooled ? db_exec(&d->db, "deallocate all") :
+	    status_session(&d->db);
 }
 
 int

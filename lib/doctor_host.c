@@ -111,7 +111,7 @@ int
 doctor_alerts(struct doctor *d)
 {
 	static const char *const usual[] = { "/etc/prometheus",
-		"/etc/crontab", "/etc/cron.d" };
+		"/etc/crontab", "/etc/cron.d", "/var/spool/cron" };
 	size_t	 i;
 	int	 found = 0;
 

@@ -154,7 +154,7 @@ judge_source(struct doctor *d, const struct source *s)
 	if (s->tolerance != SIGN_NO_TOLERANCE ||
 	    sign_scheme_tolerance(s->scheme) <= 0)
 		return 0;
-	snprintf(mend, sizeof(mend), "hook-source set -t default %s",
+	snprintf(mend, sizeof(mend), "hook-source set -t '' %s",
 	    s->name);
 	return doctor_say(d, DOCTOR_WARN, object, mend, "does not look at the"
 	    " time: an old message that somebody kept is taken again once its"

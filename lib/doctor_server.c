@@ -12,11 +12,13 @@
 #include "doctor_int.h"
 #include "stmt.h"
 
-#define PATIENCE_S	5	/* that a pooler may keep us waiting */
+#define NOT_ALLOWED	"42501"		/* sqlstate */
+#define PATIENCE_S	3	/* that a pooler may keep us waiting */
 
 static int	 explain(struct doctor *, const struct stmt *, const char *);
 static int	 impatient(void *, int, int, int);
 static int	 shares(struct doctor *, char *, size_t);
+static int	 unplanned(struct doctor *, const struct stmt *);
 
 /*
  * Those that run for every event, delivery or message, and the indexes that
@@ -49,26 +51,38 @@ doctor_plans(struct doctor *d)
 {
 	struct buf	 plan = BUF_INIT(1 << 20);
 	size_t		 i;
-	int		 rc = -1;
+	int		 rc = 0;
 
-	for (i = 0; i < sizeof(hot) / sizeof(*hot); i++) {
-		if (explain(d, hot[i].stmt, hot[i].args) == -1)
-			goto out;
+	for (i = 0; rc == 0 && i < sizeof(hot) / sizeof(*hot); i++) {
 		buf_reset(&plan);
-		if (buf_adds(&plan, db_col(&d->db, 0, 0)) == -1) {
-			doctor_fail(d, EX_TEMPFAIL, "out of memory");
-			goto out;
-		}
-		if (db_exec(&d->db, "rollback") == -1 ||
-		    doctor_rows(d, db_run(&d->db, &stmt_doctor_plan,
-		    DB_ARGS(plan.s, hot[i].stmt->name, hot[i].indexes,
-		    SQL_DIR))) == -1)
-			goto out;
+		if (explain(d, hot[i].stmt, hot[i].args) == -1)
+			rc = unplanned(d, hot[i].stmt);
+		else if (buf_adds(&plan, db_col(&d->db, 0, 0)) == -1)
+			rc = doctor_fail(d, EX_TEMPFAIL, "out of memory");
+		else if (db_exec(&d->db, "rollback") == -1)
+			rc = -1;
+		else
+			rc = doctor_rows(d, db_run(&d->db, &stmt_doctor_plan,
+			    DB_ARGS(plan.s, hot[i].stmt->name, hot[i].indexes,
+			    SQL_DIR)));
 	}
-	rc = 0;
-out:
 	buf_free(&plan);
 	return rc;
+}
+
+/* What may not be planned can't be told; what can't be will not run. */
+static int
+unplanned(struct doctor *d, const struct stmt *st)
+{
+	char	 why[sizeof(d->db.why)];
+
+	if (db_lost(&d->db) || strcmp(d->db.sqlstate, NOT_ALLOWED) == 0)
+		return -1;
+	strlcpy(why, db_error(&d->db), sizeof(why));
+	if (db_exec(&d->db, "rollback") == -1)
+		return -1;
+	return doctor_say(d, DOCTOR_FAIL, st->name,
+	    "hook-doctor schema indexes sources", "does not run: %s", why);
 }
 
 static int
@@ -100,11 +114,7 @@ int
 doctor_pooler(struct doctor *d)
 {
 	char	 why[sizeof(d->db.why)];
-	int	 pooler;
 
-	if (db_run(&d->db, &stmt_doctor_backend, 0, NULL) == -1)
-		return -1;
-	pooler = db_int(&d->db, 0, 0) != PQbackendPID(d->db.conn);
 	switch (shares(d, why, sizeof(why))) {
 	case -1:
 		return doctor_say(d, DOCTOR_WARN, NULL, NULL,
@@ -115,7 +125,7 @@ doctor_pooler(struct doctor *d)
 		    "a pooler lends our session to others between"
 		    " transactions");
 	}
-	return !pooler ? 0 : doctor_say(d, DOCTOR_OK, NULL, NULL,
+	return !d->pooled ? 0 : doctor_say(d, DOCTOR_OK, NULL, NULL,
 	    "a pooler stands between, and keeps sessions whole");
 }
 
@@ -126,8 +136,9 @@ doctor_pooler(struct doctor *d)
 static int
 shares(struct doctor *d, char *why, size_t size)
 {
-	struct db	 a = { .any_schema = 1 }, b = { .any_schema = 1 };
-	time_t		 until;
+	time_t		 until = time(NULL) + PATIENCE_S;
+	struct db	 a = { .any_schema = 1, .wait = impatient,
+			    .wait_arg = &until }, b = a;
 	int64_t		 pid;
 	int		 rc = -1;
 
@@ -142,13 +153,12 @@ shares(struct doctor *d, char *why, size_t size)
 		goto out;
 	}
 	until = time(NULL) + PATIENCE_S;
-	a.wait = impatient;
-	a.wait_arg = &until;
 	if (db_exec(&a, "select pg_backend_pid()") != -1)
 		rc = db_int(&a, 0, 0) != pid;
 	else if (time(NULL) >= until)
 		rc = 1;
 	/* Closed amid one, a pooler would throw its connection away. */
+	until = time(NULL) + PATIENCE_S;
 	if (db_exec(&b, "rollback") == -1)
 		rc = -1;
 out:

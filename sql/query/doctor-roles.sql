@@ -42,9 +42,15 @@ select 'warn', f.tool, 'runs as ' || f.name || ', who '
 from follower f where f.rolsuper or f.owner
 union all
 select 'warn', f.tool, 'runs as ' || f.name || ', who is ' || r.name
-    || ' as well', format('psql -c ''revoke %I from %I''', r.name, f.name)
+    || ' as well', case r.name
+    when 'webhook_operator'
+	then format('psql -c ''revoke %I from %I''', r.name, f.name)
+    else format('psql -c ''create role %I login in role %s'', and PGUSER=%1$I',
+	replace(f.tool, '-', '_'), f.role) end
 from follower f join role r on r.name <> f.role
-    and r.name <> 'webhook_viewer' and pg_has_role(f.oid, r.oid, 'member')
+    and (r.name = 'webhook_operator' or f.tool = 'hook-receive')
+    and r.name in ('webhook_operator', 'webhook_worker')
+    and pg_has_role(f.oid, r.oid, 'member')
 where not f.rolsuper
 union all
 select 'warn', l.rolname::text, 'is ' || string_agg(r.name, ', '
