@@ -40,7 +40,7 @@ struct args {
 	enum out_form	 form;
 	const char	*actor, *reason;
 	int		 dry;
-	struct alert_at	 at;
+	struct alert_at	 at, each;	/* of all, and of one */
 	int		 argc;
 	char		**argv;
 	char		 given[64];	/* letters of the options given */
@@ -59,7 +59,7 @@ static const struct verb {
 	int		 filters;	/* and these? */
 	int		 (*run)(struct args *, struct db *);
 } verbs[] = {
-	{ "alert",	"acdw",		1,	alert },
+	{ "alert",	"ACWacdw",	1,	alert },
 	{ "count",	"d",		1,	count },
 	{ "drop",	"dmnou",	0,	drop },
 	{ "list",	"do",		1,	list },
@@ -70,6 +70,7 @@ static const struct verb {
 static int	 by_ids(struct args *, struct db *, const char *);
 static int	 count_rows(struct args *, struct db *);
 static void	 list_kind(struct args *, struct db *, int);
+static int64_t	 age(int, const char *);
 static int64_t	 number(int, const char *);
 static _Noreturn void fail(const struct db *);
 static void	 open_db(struct args *, struct db *);
@@ -104,23 +105,28 @@ options(struct args *a, int argc, char *argv[])
 		SELECT_TIMES,
 		{ NULL, 0, NULL, 0 }
 	};
-	const char	*why;
 	size_t		 n = 0;
 	int		 ch, rc;
 
-	while ((ch = getopt_long(argc, argv, "T:Va:c:d:hm:no:s:t:u:w:",
+	while ((ch = getopt_long(argc, argv, "A:C:T:VW:a:c:d:hm:no:s:t:u:w:",
 	    longs, NULL)) != -1) {
 		if (strchr(a->given, ch) == NULL)
 			a->given[n++] = (char)ch;
 		switch (ch) {
+		case 'A':
+			a->each.age_s = age(ch, optarg);
+			break;
+		case 'C':
+			a->each.crit = number(ch, optarg);
+			break;
 		case 'V':
 			puts(VERSION);
 			exit(EX_OK);
+		case 'W':
+			a->each.warn = number(ch, optarg);
+			break;
 		case 'a':
-			if (opt_duration(optarg, 1000, INT64_C(1) << 50,
-			    &a->at.age_s, &why) == -1)
-				errx(EX_USAGE, "-a %s: %s", optarg, why);
-			a->at.age_s /= 1000;
+			a->at.age_s = age(ch, optarg);
 			break;
 		case 'c':
 			a->at.crit = number(ch, optarg);
@@ -159,6 +165,17 @@ options(struct args *a, int argc, char *argv[])
 	}
 	a->argc = argc - optind;
 	a->argv = argv + optind;
+}
+
+static int64_t
+age(int ch, const char *arg)
+{
+	const char	*why;
+	int64_t		 ms;
+
+	if (opt_duration(arg, 1000, INT64_C(1) << 50, &ms, &why) == -1)
+		errx(EX_USAGE, "-%c %s: %s", ch, arg, why);
+	return ms / 1000;
 }
 
 static int64_t
@@ -364,29 +381,29 @@ redo(struct args *a, struct db *db, const char *what, struct ids *ids,
 }
 
 /*
- * One line as Nagios and its kin read it, and their exit codes: whoever runs
+ * Lines as Nagios and its kin read them, and their exit codes: whoever runs
  * this has no use for sysexits.
  */
 static int
 alert(struct args *a, struct db *db)
 {
-	struct buf	 line = BUF_INIT(4096);
-	int		 level;
+	struct buf	 text = BUF_INIT(16384);
+	int		 level = ALERT_UNKNOWN;
 
 	if (a->argc != 1)
 		usage(EX_USAGE);
-	if (a->at.warn == 0 && a->at.crit == 0 && a->at.age_s == 0)
+	if (strpbrk(a->given, "ACWacw") == NULL)
 		a->at.warn = 1;
-	if (db_open(db, a->conninfo, "hook-dlq") == -1 ||
-	    select_times(&a->sel, db) == -1 || count_rows(a, db) == -1) {
+	if (db_open(db, a->conninfo, "hook-dlq") != -1 &&
+	    select_times(&a->sel, db) != -1 && (level = alert_judge(db,
+	    &a->sel, a->kind, &a->at, &a->each, &text)) == -1)
+		err(ALERT_UNKNOWN, NULL);
+	if (level == ALERT_UNKNOWN)
 		printf("DLQ UNKNOWN - %s\n", db_error(db));
-		return ALERT_UNKNOWN;
-	}
-	if ((level = alert_line(db, &a->at, &line)) == -1)
-		err(EX_TEMPFAIL, NULL);
-	puts(line.s);
+	else
+		fputs(text.s, stdout);
 	put(fflush(stdout));
-	buf_free(&line);
+	buf_free(&text);
 	return level;
 }
 
@@ -422,7 +439,7 @@ usage(int status)
 	fprintf(status == EX_OK ? stdout : stderr, "usage: %s"
 	    " list [-o form] [filter...] | count [filter...] | show [-o form]"
 	    " id | retry|drop [-n] [-m why] [-u actor] id...|- | alert"
-	    " [-w n] [-c n] [-a age] [filter...]; filters: -s subscription"
+	    " [-w|W n] [-c|C n] [-a|A age] [filter...]; filters: -s subscription"
 	    " -T tenant -t type --since time --until time --inbox;"
 	    " always: -d conninfo -h -V\n", getprogname());
 	exit(status);

@@ -1,6 +1,7 @@
 /*
  * alert.h - what a monitor is told of the dead-letter queue: one line as
- * Nagios and its kin read it, with performance data.
+ * Nagios and its kin read it, with performance data; and below it a line for
+ * each subscription and source that has too much of it.
  */
 #ifndef ALERT_H
 #define ALERT_H
@@ -9,6 +10,7 @@
 
 #include "buf.h"
 #include "db.h"
+#include "select.h"
 
 enum alert { ALERT_OK, ALERT_WARNING, ALERT_CRITICAL, ALERT_UNKNOWN };
 
@@ -18,10 +20,12 @@ struct alert_at {
 };
 
 /*
- * Append the line for what dlq-count gave, db's last result, and judge it.
- * -1: out of memory.
+ * Judge what sel selects, of that kind ("message", or NULL: all): all of it
+ * together, and what each subscription or source has; append the lines.  The
+ * worst of it, ALERT_UNKNOWN if the database failed, or -1: out of memory.
  */
-int	 alert_line(const struct db *, const struct alert_at *, struct buf *)
-	    BUF_CHECKED;
+int	 alert_judge(struct db *, struct select *sel, const char *kind,
+	    const struct alert_at *all, const struct alert_at *each,
+	    struct buf *);
 
 #endif /* ALERT_H */

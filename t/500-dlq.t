@@ -8,7 +8,7 @@ need_db
 # Try all that waits for the last time, until nothing does.  A subscription
 # that is paused keeps what it has.
 last_try() {
-	hook-fanout || exit
+	hook-fanout 2>"$work/deliver.log" || gave_up
 	i=0
 	while [ "$(sql "select count(*) from webhook_deliveries_pending p
 	    join webhook_subscriptions s on s.id = subscription_id
@@ -18,8 +18,14 @@ last_try() {
 		    give_up_at = now() where state = 'pending';
 		    update webhook_lanes set hold_until = null, failures = 0,
 		    breaker = 'closed', next_due_at = now()"
-		hook-deliver 2>>"$work/deliver.log" || exit
+		hook-deliver 2>>"$work/deliver.log" || gave_up
 	done
+}
+
+gave_up() {
+	ok 1 "a worker exits with $?"
+	note "$(tail -n 20 "$work/deliver.log")"
+	exit 1
 }
 
 # Events of a type, this many.
@@ -152,7 +158,7 @@ is "$rc $(cat "$work/err")" \
 # The pipe: put back what failed with 503, and nothing else.
 want=$(jq -r "select(.last_status == 503) | .event_id" "$work/list" | sort)
 old=$(jq -r "select(.last_status == 503) | .id" "$work/list" | sort -n | xargs)
-hook-dlq list -s "$shop" --since "$(date -u +%Y-%m-%d)" |
+hook-dlq list -s "$shop" --since yesterday |
     jq -c 'select(.last_status==503)' >"$work/pipe"
 run hook-dlq retry -n -m 'their outage' - <"$work/pipe"
 is "$rc $(jq -r .id "$work/out" | xargs)" "0 $old" \
@@ -343,12 +349,12 @@ psql -X -q <"$work/hold" >/dev/null &
 holder=$!
 exec 9>"$work/hold"
 echo 'begin; lock table webhook_deliveries_done;' >&9
-wait_for 10 '[ "$(sql "select count(*) from pg_locks
-    where relation = '"'webhook_deliveries_done'"'::regclass
+wait_for 60 '[ "$(sql "select count(*) from pg_locks where granted
+    and relation = '"'webhook_deliveries_done'"'::regclass
     and mode = '"'AccessExclusiveLock'"'")" = 1 ]'
 for c in list count alert "retry $id"; do
 	# shellcheck disable=SC2086
-	run timeout 10 hook-dlq $c
+	run timeout 120 hook-dlq $c
 	[ "$rc" -le 1 ]
 	check "${c%% *} works while finished deliveries are locked" ||
 	    note "$rc $(cat "$work/err")"
@@ -380,6 +386,46 @@ like "$(cat "$work/out")" "^DLQ CRITICAL - $n dead, oldest [0-9]+ s, in \
 \| dead=$n;7;9;0 oldest=[0-9]+s;7200;;0\$" \
     'alert names the worst, and has performance data'
 is "$(wc -l <"$work/out")" 1 '... in one line'
+# Each subscription by itself: those beyond what one may have, the worst first.
+dead_of() {
+	sql "select count(*) from webhook_dlq where subscription_id = $1"
+}
+n_shop=$(dead_of "$shop") n_acme=$(dead_of "$acme")
+sql "update webhook_subscriptions set name = E'Shop | \\u00e9\\n' where id = $shop"
+while IFS='|' read -r options want; do
+	# shellcheck disable=SC2086
+	run hook-dlq alert $options
+	is "$rc $(sed -e '1s/ - .* over=/ over=/' -e '2,$s/oldest [0-9]* s/old/' \
+	    "$work/out" | paste -s -d , -)" "$want" "alert $options"
+done <<EOT
+-C $n_shop|2 DLQ CRITICAL over=1;;;0,CRITICAL: subscription $shop (Shop ? ??): $n_shop dead, old: hook-dlq list -s $shop
+-C $((n_shop + 1))|0 DLQ OK over=0;;;0
+-W $n_shop -C $((n_shop + 1))|1 DLQ WARNING over=1;;;0,WARNING: subscription $shop (Shop ? ??): $n_shop dead, old: hook-dlq list -s $shop
+-W $n_acme -C $n_shop -s $acme|1 DLQ WARNING over=1;;;0,WARNING: subscription $acme (invoice.due): $n_acme dead, old: hook-dlq list -s $acme
+-W $n_shop -c 1|2 DLQ CRITICAL over=1;;;0,WARNING: subscription $shop (Shop ? ??): $n_shop dead, old: hook-dlq list -s $shop
+-A 1d|0 DLQ OK over=0;;;0
+-A 1s -s $acme|1 DLQ WARNING over=1;;;0,WARNING: subscription $acme (invoice.due): $n_acme dead, old: hook-dlq list -s $acme
+EOT
+run hook-dlq alert -C "$n_shop" -W 1
+is "$(head -n 2 "$work/out" | cut -d ' ' -f 1-3) $(grep -c ^WARNING "$work/out")
+$(sed -n '1s/.*, \([0-9]*\) over their own limit .*/\1/p' "$work/out")" \
+    "DLQ CRITICAL -
+CRITICAL: subscription $shop $(($(hook-dlq list | jq .subscription_id |
+    sort -u | wc -l) - 1))
+$(hook-dlq list | jq .subscription_id | sort -u | wc -l)" \
+    'whoever is over is told, the worst first'
+sql "insert into webhook_deliveries (outbox_id, outbox_created_at, event_id,
+	event_type, subscription_id, state, attempts, give_up_at, finished_at,
+	last_status, payload_bytes)
+    select 1, now(), 'evt_x', 'many', 5000 + n, 'failed', 1, now(), now(),
+	500, 2
+    from generate_series(1, 30) n"
+run hook-dlq alert -t many -W 1
+is "$rc $(wc -l <"$work/out") $(tail -n 1 "$work/out")" '1 22 and 10 more' \
+    'of many, 20 are named'
+is "$(sed -n 2p "$work/out" | cut -d : -f 2)" ' subscription 5001 (removed)' \
+    '... also those that are gone'
+sql "delete from webhook_deliveries where event_type = 'many'"
 run hook-dlq alert -d 'host=/nowhere'
 is "$rc $(cut -c1-13 "$work/out") $(wc -l <"$work/out")" '3 DLQ UNKNOWN - 1' \
     'without a database alert knows nothing'
@@ -424,6 +470,10 @@ done <<EOT
 64|alert -w 0
 64|alert -c many
 64|alert -a soon
+64|alert -W 0
+64|alert -C many
+64|alert -A soon
+64|list -W 1
 64|alert 7
 75|count -d host=/nowhere
 EOT
