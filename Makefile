@@ -147,7 +147,7 @@ install: all install-completion
 	install -m 644 sql/schema/*.sql $(SHARE)/sql/schema
 	cp -R scripts/etc/. $(SHARE)/etc
 	find $(SHARE)/etc -type f -exec chmod 644 {} + -exec sed -i \
-	    's|/usr/local/\(bin\|share\)|$(PREFIX)/\1|g' {} +
+	    's,/usr/local/\(bin\|share\),$(PREFIX)/\1,g' {} +
 	for p in man/*.[1-8]; do \
 		d=$(MANDIR)/man$${p##*.}; \
 		install -d $$d && install -m 644 $$p $$d || exit; \
