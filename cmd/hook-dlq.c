@@ -439,8 +439,8 @@ usage(int status)
 	fprintf(status == EX_OK ? stdout : stderr, "usage: %s"
 	    " list [-o form] [filter...] | count [filter...] | show [-o form]"
 	    " id | retry|drop [-n] [-m why] [-u actor] id...|- | alert"
-	    " [-w|W n] [-c|C n] [-a|A age] [filter...]; filters: -s subscription"
-	    " -T tenant -t type --since time --until time --inbox;"
+	    " [-A age] [-C n] [-W n] [-a age] [-c n] [-w n] [filter...];"
+	    " filters: -s subscription -T tenant -t type --since time --until time --inbox;"
 	    " always: -d conninfo -h -V\n", getprogname());
 	exit(status);
 }
