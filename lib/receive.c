@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "handshake.h"
+#include "hint.h"
 #include "inbox.h"
 #include "log.h"
 #include "message.h"
@@ -15,6 +16,7 @@
 #define PATH		"/webhooks/"
 #define LOG_BURST	50		/* lines about refusals at once */
 #define LOG_EVERY_MS	500		/* and one each, after that */
+#define OTHERS_MAX	64		/* secrets that a hint may name */
 
 /* A message on its way to the database. */
 struct pending {
@@ -36,8 +38,12 @@ static struct pending *pending(struct receive *, struct serve_request *,
 		    struct source *);
 static void	 post(struct receive *, struct serve_request *,
 		    struct source *);
+static size_t	 others(const struct receive *, const struct source *, int64_t,
+		    struct hint_other *);
+static void	 reason(const struct receive *, const struct source *,
+		    const char *, const struct hint *, struct buf *);
 static void	 refuse(struct receive *, struct serve_request *,
-		    struct source *, int, const char *);
+		    struct source *, int, const char *, const struct hint *);
 static void	 release(struct pending *);
 static void	 shake(struct serve_request *, struct source *,
 		    struct handshake *);
@@ -74,7 +80,7 @@ receive_take(void *arg, struct serve_request *r)
 	else if (is_get)
 		get(rc, r, src);
 	else
-		refuse(rc, r, src, 405, "method");
+		refuse(rc, r, src, 405, "method", NULL);
 }
 
 static void
@@ -101,7 +107,7 @@ get(struct receive *rc, struct serve_request *r, struct source *src)
 		shake(r, src, &h);
 	else
 		refuse(rc, r, src, rc->sources.generation == 0 ? 503 : 401,
-		    "handshake");
+		    "handshake", NULL);
 	buf_wipe(&h.body);
 }
 
@@ -129,7 +135,7 @@ post(struct receive *rc, struct serve_request *r, struct source *src)
 	m.body_len = r->body.len;
 	if ((p = pending(rc, r, src)) == NULL || outside_url(&r->http,
 	    src->public_url, &r->peer, &rc->proxies, &url) == -1)
-		refuse(rc, r, src, 503, "no memory");
+		refuse(rc, r, src, 503, "no memory", NULL);
 	else if (unpacked(rc, p, &m) != -1) {
 		m.url = url.s;
 		if ((key = verify(rc, r, src, &m)) == NULL)
@@ -205,7 +211,7 @@ unpacked(struct receive *rc, struct pending *p, struct sign_message *m)
 			coding = coding == NULL ? m->header[i].value : ",";
 	did = unpack(coding, m->body, m->body_len, &p->unpacked, &e);
 	if (did == -1)
-		refuse(rc, p->request, p->source, e.status, e.why);
+		refuse(rc, p->request, p->source, e.status, e.why, NULL);
 	else if (did == 1) {
 		m->body = p->unpacked.s;
 		m->body_len = p->unpacked.len;
@@ -220,18 +226,22 @@ verify(struct receive *rc, struct serve_request *r, struct source *src,
 {
 	struct sign_key	*key[SOURCE_KEYS];
 	const char	*why = "no such scheme";
-	int64_t		 now = time(NULL);
-	size_t		 i, n = source_keys(src, now, key);
+	struct hint	 h = { .scheme = src->scheme, .key = key,
+			    .message = *m, .now = time(NULL),
+			    .tolerance = src->tolerance };
+	size_t		 i;
 
-	if (src->scheme != NULL && sign_check(src->scheme, key, n, m, now,
-	    src->tolerance, &i, &why) == 0 && src != rc->sources.unknown)
+	h.nkey = source_keys(src, h.now, key);
+	if (src->scheme != NULL && sign_check(src->scheme, key, h.nkey, m,
+	    h.now, src->tolerance, &i, &why) == 0 &&
+	    src != rc->sources.unknown)
 		return key[i];
 	if (rc->sources.generation == 0)
-		refuse(rc, r, src, 503, "sources are not known yet");
+		refuse(rc, r, src, 503, "sources are not known yet", NULL);
 	else if (src->broken != NULL)
-		refuse(rc, r, src, 503, src->broken);
+		refuse(rc, r, src, 503, src->broken, NULL);
 	else
-		refuse(rc, r, src, 401, why);
+		refuse(rc, r, src, 401, why, &h);
 	return NULL;
 }
 
@@ -276,10 +286,11 @@ receive_done(void *arg, struct intake_message *m, enum intake_outcome o)
 		answer(p->request, 200, bare ? "" : "had it already\n");
 		break;
 	case INTAKE_AWAY:
-		refuse(rc, p->request, src, 503, "database is away");
+		refuse(rc, p->request, src, 503, "database is away", NULL);
 		break;
 	case INTAKE_REFUSED:
-		refuse(rc, p->request, src, 400, "database refuses its data");
+		refuse(rc, p->request, src, 400, "database refuses its data",
+		    NULL);
 		break;
 	}
 	release(p);
@@ -297,10 +308,11 @@ answer(struct serve_request *r, int status, const char *text)
 /* Say no: to the log why, to the client only that. */
 static void
 refuse(struct receive *rc, struct serve_request *r, struct source *src,
-    int status, const char *why)
+    int status, const char *why, const struct hint *h)
 {
 	struct buf	 url = BUF_INIT(2 * HTTP_HEAD_MAX);
 	struct buf	 shown = BUF_INIT(2 * HTTP_HEAD_MAX);
+	struct buf	 text = BUF_INIT(1024);
 	char		 code[8], from[64], skipped[24];
 	int		 bare;
 
@@ -313,9 +325,11 @@ refuse(struct receive *rc, struct serve_request *r, struct source *src,
 		    message_signs_url(src->scheme) && outside_url(&r->http,
 		    src->public_url, &r->peer, &rc->proxies, &url) == 0)
 			(void)!url_redact(url.s, &shown);
+		reason(rc, src, why, h, &text);
 		log_event(LOG_NOTICE, "refused", "source", src->name,
 		    "status", code, "reason", src == rc->sources.unknown ?
-		    "no such source" : why, "from", from, "url", shown.s,
+		    "no such source" : text.len == 0 ? why : text.s,
+		    "from", from, "url", shown.s,
 		    "not_logged", skipped[0] == '\0' ? NULL : skipped, NULL);
 	}
 	bare = src->scheme != NULL && handshake_bare(src->scheme);
@@ -323,6 +337,48 @@ refuse(struct receive *rc, struct serve_request *r, struct source *src,
 	    status == 503 ? "try again\n" : "refused\n");
 	buf_free(&url);
 	buf_free(&shown);
+	buf_free(&text);
+}
+
+/*
+ * Why, with the likely cause; for what is unknown too, or the time it takes
+ * would tell which names are not.
+ */
+static void
+reason(const struct receive *rc, const struct source *src, const char *why,
+    const struct hint *h, struct buf *out)
+{
+	static struct hint_other	 other[OTHERS_MAX];
+	struct hint			 full;
+
+	if (h == NULL || h->scheme == NULL)
+		return;
+	full = *h;
+	full.other = other;
+	full.nother = others(rc, src, h->now, other);
+	if (buf_adds(out, why) == -1 || hint_add(&full, why, out) == -1)
+		buf_reset(out);
+}
+
+/* The live secrets of other sources: one of them may be what was meant. */
+static size_t
+others(const struct receive *rc, const struct source *src, int64_t now,
+    struct hint_other *other)
+{
+	struct sign_key	*key[SOURCE_KEYS];
+	struct source	*s;
+	size_t		 i, k, keys, n = 0;
+
+	for (i = 0; i < rc->sources.n; i++) {
+		s = rc->sources.all[i];
+		if (s == src || s->scheme == NULL)
+			continue;
+		keys = source_keys(s, now, key);
+		for (k = 0; k < keys && n < OTHERS_MAX; k++)
+			other[n++] = (struct hint_other){ s->name, s->scheme,
+			    key[k] };
+	}
+	return n;
 }
 
 /* What was no request, or came too slowly. */

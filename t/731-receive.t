@@ -5,6 +5,7 @@
 need_db
 . "$top/t/receive.sh"
 source_of gh github topsecret
+source_of gh2 github gh2secret
 source_of xero xero xsecret
 source_of sw standard whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
 receiver
@@ -202,14 +203,20 @@ put($d, $r);
 answer($c) == 202 && ended($c) && answer($d) == 202 && ended($d)
 EOT
 
+try 'signed with the secret of another source' <<'EOT'
+post(secret => 'gh2secret', body => '{"n":9}') == 401 && $text !~ /gh2|good/
+EOT
+
 # Nothing tells a secret
 stop "$rcv_pid"
 is "$rc" 0 'it stops'
-is "$(cat "$work"/*.log "$work"/*.out |
-    grep -c -e topsecret -e labsecret -e xsecret -e latesecret -e newsecret -e whsec_)" 0 \
+is "$(cat "$work"/*.log "$work"/*.out | grep -c -e topsecret -e labsecret \
+    -e gh2secret -e xsecret -e latesecret -e newsecret -e whsec_)" 0 \
     'no secret is in its log'
 like "$(cat "$rcv_log")" 'refused source=gh status=401 reason="[^"]*" from=127' \
     '... but why it refused is'
+like "$(cat "$rcv_log")" 'reason="[^"]*: good with the secret of gh2" from' \
+    '... and what is likely wrong'
 is "$(grep -c 'source=nobody' "$rcv_log")" 0 \
     '... without names that anybody may make up'
 done_testing

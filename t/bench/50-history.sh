@@ -161,3 +161,19 @@ for words in 'hook-dlq list -o json' 'hook-dlq count' "hook-dlq show $id" \
 	command $words
 	row "${words%" $id"}, command" "$ms" ms le 20
 done
+
+# What a scrape takes: hook-stat keeps its session.
+at=127.0.0.1:$(free_port)
+start hook-stat -l "$at"
+stat=$pid
+until_true 20 'curl -s -o "$work/metrics" "http://$at/readyz"'
+walls=''
+for i in 1 2 3 4 5 6; do
+	took=$(curl -s -f -o "$work/metrics" -w '%{time_total}' \
+	    "http://$at/metrics") || die '/metrics fails'
+	walls="$walls $took"
+done
+stop "$stat"
+# shellcheck disable=SC2086 # several words; the first one prepares
+row 'hook-stat -l, /metrics' \
+    "$(calc "$(median ${walls#* * }) * 1000" %.1f)" ms le 20
