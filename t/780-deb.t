@@ -76,7 +76,7 @@ told() {
 }
 ours() {
 	(cd $root && find etc/hook etc/systemd -path '*hook*' ! -type d
-	    cd $root && ls -d etc/hook usr/share/hookutils run/hookutils*
+	    ls -d etc/hook usr/share/hookutils run/hookutils* var/lib/hook
 	    ls $root/usr/bin/hook-* ) 2>/dev/null
 }
 owner() {
@@ -112,6 +112,10 @@ is "$(ls $root/etc/hook/env 2>/dev/null)" '' \
     '... and settings that were deleted stay so'
 
 echo key >$root/etc/hook/key
+mkdir -p $root/etc/systemd/system/multi-user.target.wants \
+    $root/var/lib/hook/shop
+ln -s /lib/systemd/system/hook-deliver@.service \
+    $root/etc/systemd/system/multi-user.target.wants/hook-deliver@1.service
 in_root dpkg --remove hookutils
 exits 0 'removing it'
 is "$(told)" "stop $(cd "$work/old/lib/systemd/system" &&

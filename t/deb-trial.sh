@@ -152,6 +152,11 @@ exits 0 'hook-migrate, while the old ones run'
 like "$(cat "$work/out")" '^applied 0008' '... brings the new tables'
 in_box systemctl stop old-fanout old-deliver
 
+umask 077
+openssl rand -hex 32 >$root/trial/key
+mkdir -p $root/etc/credstore && cp $root/trial/key $root/etc/credstore/hook.key
+umask 022
+in_box chown hook /trial/key
 printf '\n%s\n' $settings >>$root/etc/hook/env
 run in_box systemctl enable --now hook-fanout hook-deliver@1 hook-deliver@2
 exits 0 'the new ones are started by their units'
@@ -177,6 +182,40 @@ orders 201 300
 wait_for 120 '[ "$(shop "select count(*) from webhook_deliveries
     where state = '\''delivered'\''")" = 300 ]' '... and 100 more go out'
 
+step 'every unit, from an event to its handler'
+as_hook env HOOK_KEY_FILE=/trial/key hook-sub add -e 'circle.*' \
+    http://127.0.0.1:8080/webhooks/self >"$work/self.json"
+jq -r .secret "$work/self.json" | as_hook env HOOK_KEY_FILE=/trial/key \
+    hook-source add -s standard -k - self >/dev/null
+check 'a sealed subscription to our own receiver'
+mkdir $root/etc/hook/consume
+printf '#!/bin/sh\ncat >>"$STATE_DIRECTORY/seen"\n' >"$work/self"
+install -m 755 "$work/self" $root/etc/hook/consume
+run in_box systemctl enable --now hook-receive.socket hook-consume@self \
+    hook-stat hook-prune.timer hook-reconcile.timer hook-doctor.timer \
+    hook-alert.timer
+exits 0 'the other units are started'
+shop "insert into webhook_outbox
+    (aggregate_id, event_type, payload, api_version)
+    values ('c', 'circle.closed', '{\"round\": 1.0}', 'v1')"
+wait_for 120 '[ -s $root/var/lib/hook/self/seen ]' \
+    '... an event comes round to its handler'
+like "$(cat $root/var/lib/hook/self/seen)" '"round": 1\.0' '... as it was'
+for t in prune reconcile; do
+	run in_box systemctl start hook-$t
+	exits 0 "... hook-$t.service does its work"
+done
+# What they find is their business: that they could look is ours.
+for t in doctor alert; do
+	in_box systemctl start hook-$t 2>/dev/null
+	like "$(in_box systemctl show -P ExecMainStatus hook-$t)" '^[0-3]$' \
+	    "... hook-$t.service, too"
+done
+in_box perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(
+    "127.0.0.1:9464") or die; print $s "GET /metrics HTTP/1.0\r\n\r\n";
+    print <$s>' >"$work/metrics"
+like "$(cat "$work/metrics")" '^hook_' '... and metrics are served'
+
 step 'remove, purge'
 run in_box dpkg --remove hookutils
 exits 0 'removing it'
@@ -185,9 +224,11 @@ run in_box dpkg --purge hookutils
 exits 0 'purging it'
 is "$(in_box find / -xdev \( -path /proc -o -path /trial -o -path /tmp \
     -o -path /var/lib/postgresql -o -path /sys \) -prune -o \
-    \( -name 'hook-*' -o -name 'hookutils*' -o -name hook -o -name _hook \) \
-    -print)" '' \
-    '... leaves no file'
+    \( -name 'hook[-u]*' -o -name hook -o -name _hook -o -name hook.key \
+    -o -path '/etc/hook/*/*' \) \
+    -print | sort)" '/etc/credstore/hook.key
+/etc/hook
+/etc/hook/consume/self' '... leaves what the operator put there'
 is "$(shop "select count(*) from webhook_deliveries
     where state = 'delivered'")" 300 '... and the database as it was'
 run in_box dpkg -i /trial/new.deb
