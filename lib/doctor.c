@@ -243,6 +243,7 @@ void
 doctor_free(struct doctor *d)
 {
 	size_t	 i;
+	int	 rc = 0;
 
 	for (i = 0; i < d->n; i++) {
 		free(d->found[i].object);
@@ -250,6 +251,10 @@ doctor_free(struct doctor *d)
 		free(d->found[i].mend);
 	}
 	free(d->found);
+	/* Who gets that session next prepares its own. */
+	if (d->pooled && d->db.conn != NULL)
+		rc = db_exec(&d->db, "deallocate all");
+	(void)rc;
 	status_free(&d->facts);
 	seal_wipe(&d->seal);
 	db_close(&d->db);

@@ -52,7 +52,7 @@ struct doctor {
 	const struct doctor_check *now;		/* the one that runs */
 	int			 said, more;	/* its findings; left out */
 	enum doctor_status	 more_status;
-	int			 pooled;	/* our pid is not the server's */
+	int			 pooled;	/* our pid is not theirs */
 	int			 in_place;	/* the schema is ours */
 	struct status		 facts;
 	struct seal		 seal;

@@ -27,7 +27,7 @@ static int	 unplanned(struct doctor *, const struct stmt *);
  */
 static const struct {
 	const struct stmt	*stmt;
-	const char		*args;		/* that leave no partition out */
+	const char		*args;		/* NULL: nulls will do */
 	const char		*indexes;
 } hot[] = {
 	{ &stmt_fanout, "(0, 1, 86400)", "{webhook_outbox_waiting,"

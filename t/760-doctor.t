@@ -91,8 +91,10 @@ while read -r index statement; do
 	sql "drop index $index"
 	is "$(find plans | grep "statement $statement " | sed 's/:.*//')" \
 	    "fail $index" "plans: $statement fails without $index"
-	sed -n "/create.* index $index /,/;/p" "$top"/sql/schema/*.sql |
-	    psql -X -q
+	hook-doctor plans | jq -r .mend | head -n 1 |
+	    sed "s|[^ ]*/schema/|'$top'/sql/schema/|" >"$work/mend"
+	run sh "$work/mend"
+	is "$(cat "$work/err")" '' '... and made as it says'
 done <<'EOT'
 webhook_outbox_waiting fanout
 webhook_lanes_due lane_claim
@@ -296,8 +298,10 @@ like "$(ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" \
     'clock: a minute and a half fails'
 
 is "$(find files | sed 's/:.*//')" 'ok -' 'files: ok'
+# shellcheck disable=SC3045 # dash has it
 is "$( (ulimit -n 2000; find files) | sed 's/:.*//')" 'warn -' \
     'files: 2,000 are a warning'
+# shellcheck disable=SC3045
 is "$( (ulimit -n 200; find files) | sed 's/:.*//')" 'fail -' \
     '... and 200 fail'
 

@@ -10,7 +10,7 @@ find() {	# [argument...]: a line a finding
 	    jq -r '"\(.status) \(.object // "-"): \(.message)"'
 }
 brief() {	# without the words
-	find "$@" | sed 's/:.*//' | xargs
+	find "$@" | sed 's/:.*//' | paste -s -d ' ' -
 }
 mend() {	# CHECK: what it says to type is typed
 	hook-doctor "$1" | jq -r .mend | head -n 1 >"$work/mend"
@@ -106,6 +106,7 @@ while IFS='|' read -r finding how; do
 	mend roles
 	well roles
 done <<'EOT'
+warn o'neil|create role "o'neil" login in role webhook_worker, webhook_operator
 fail webhook_viewer|alter role webhook_viewer login
 fail webhook_worker|alter role webhook_worker createrole
 fail webhook_producer|grant webhook_operator to webhook_producer

@@ -116,11 +116,12 @@ select case when who = 'public' or starts_with(who, 'webhook_') then 'fail'
     else 'warn' end, who, 'may ' || string_agg(distinct priv, ', ') || ' '
     || written || case when bool_or(is_grantable)
 	then ', and let others do it' else '' end,
-    format('psql -c ''revoke %s on %s%s from %s''',
+    'psql -c ''' || replace(format('revoke %s on %s%s from %s',
 	string_agg(distinct priv || coalesce(' (' || quote_ident(col) || ')',
 	    ''), ', '), case when function then 'function '
 	when sequence then 'sequence ' else '' end, written,
-	case grantee when 0 then 'public' else quote_ident(who) end)
+	case grantee when 0 then 'public' else quote_ident(who) end),
+	'''', '''\''''') || ''''
 from excess
 group by who, grantee, written, function, sequence
 order by 1, 2, 3

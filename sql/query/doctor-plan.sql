@@ -30,7 +30,7 @@ select 'fail', name, 'statement ' || $2 || ' does not use this index'
     case when to_regclass(quote_ident(name)) is not null
 	then 'psql -c ''\d ' || name || ''''
     when name !~ '_pkey$'
-	then 'sed -n ''/create.* index ' || name || ' /,/;/p'' ' || $4
+	then 'awk ''/create.* index ' || name || ' /,/;/'' ' || $4
 	    || '/schema/*.sql | psql' end
 from unused
 union all

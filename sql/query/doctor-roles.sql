@@ -1,5 +1,6 @@
 -- doctor-roles: who may do more than its work needs, by what it is?
 -- Findings, as lib/doctor.h has them.  Rights to tables: doctor-grants.
+-- What is to be typed is quoted for the shell, since names can be anybody's.
 with role as materialized (
 	select oid, rolname::text as name, rolsuper, rolcanlogin
 	    or rolsuper or rolcreaterole or rolcreatedb or rolreplication
@@ -20,17 +21,19 @@ with role as materialized (
 	where a.datname = current_database()
 )
 select 'fail', name, 'can log in, or has a power over the whole server',
-    format('psql -c ''alter role %I nologin nosuperuser nocreaterole'
-	' nocreatedb noreplication nobypassrls''', name)
+    'psql -c ''alter role ' || name || ' nologin nosuperuser nocreaterole'
+	' nocreatedb noreplication nobypassrls'''
 from role where strong
 union all
 select 'fail', r.name, 'is a member of ' || g.rolname,
-    format('psql -c ''revoke %I from %I''', g.rolname, r.name)
+    'psql -c ''' || replace(format('revoke %I from ', g.rolname), '''',
+	'''\''''') || r.name || ''''
 from role r join pg_auth_members m on m.member = r.oid
 join pg_roles g on g.oid = m.roleid
 union all
 select 'fail', 'schema ' || n.nspname, 'everybody may make objects in it',
-    format('psql -c ''revoke create on schema %I from public''', n.nspname)
+    'psql -c ''' || replace(format('revoke create on schema %I from public',
+	n.nspname), '''', '''\''''') || ''''
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.oid = 'webhook_outbox'::regclass
     and has_schema_privilege('public', n.oid, 'create')
@@ -44,7 +47,8 @@ union all
 select 'warn', f.tool, 'runs as ' || f.name || ', who is ' || r.name
     || ' as well', case r.name
     when 'webhook_operator'
-	then format('psql -c ''revoke %I from %I''', r.name, f.name)
+	then 'psql -c ''' || replace(format('revoke %I from %I', r.name,
+	    f.name), '''', '''\''''') || ''''
     else format('psql -c ''create role %I login in role %s'', and PGUSER=%1$I',
 	replace(f.tool, '-', '_'), f.role) end
 from follower f join role r on r.name <> f.role
@@ -55,7 +59,8 @@ where not f.rolsuper
 union all
 select 'warn', l.rolname::text, 'is ' || string_agg(r.name, ', '
     order by r.name) || ' and webhook_operator',
-    format('psql -c ''revoke webhook_operator from %I''', l.rolname)
+    'psql -c ''' || replace(format('revoke webhook_operator from %I',
+	l.rolname), '''', '''\''''') || ''''
 from pg_roles l
 join role o on o.name = 'webhook_operator'
 join role r on r.name in ('webhook_producer', 'webhook_worker',

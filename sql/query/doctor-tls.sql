@@ -21,5 +21,6 @@ select 'warn', tool || ' from ' || host, 'is encrypted, but sslmode='
 from remote where own and ssl and $2 not in ('verify-ca', 'verify-full')
 union all
 select 'warn', null, 'can''t tell of other sessions',
-    format('psql -c ''grant pg_read_all_stats to %I''', current_user)
+    'psql -c ''' || replace(format('grant pg_read_all_stats to %I',
+	current_user), '''', '''\''''') || ''''
 where not pg_has_role('pg_read_all_stats', 'usage')
