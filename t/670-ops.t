@@ -12,11 +12,15 @@ sink <<'EOT'
 /old * status 500
 /hold 1 status 503 | header Retry-After: 2
 /wait * status 500
+/both 1-5 status 500
+/shut * status 410
 EOT
 sub ops "$sink/ops"
 sql "update webhook_subscriptions set tenant = '_ops', event_types = '{*}'
     where id = $sub"
 ops=$sub
+hook-sub add -T _ops -e webhook.subscription.disabled -k "$work/secret" \
+    "$sink/told" >"$work/added" || exit
 # What the operators got: type, and the subscription's name.
 told() {
 	sql "select d.event_type || ' ' || (payload->>'name') || ' '
@@ -125,6 +129,42 @@ wait_for 5 "[ \"\$(sql \"select state || ': ' || state_reason
 wait_for 5 '[ "$(told | tail -n 1)" = "webhook.subscription.disabled old true" ]' \
     '... and the operators hear of it'
 
+# Like any other: by its type, signed, in the envelope.
+wait_for 5 '[ "$(seen /told)" = 2 ]' \
+    'a subscription to one type of it gets that type'
+n=$(awk '$1 == "in" && $5 == "/told" { print $2; exit }' "$sink_dir/log")
+is "$(jq -r '[.type, .data.subscription_id, .data.tenant, .data.name,
+    .data.reason] | join(" ")' "$sink_dir/$n.body")" \
+    "webhook.subscription.disabled $gone  gone 410 Gone" '... in the envelope'
+verify "$work/secret"
+exits 0 '... signed'
+
+# Never to the endpoint that it is about, whoever else has subscribed it.
+sub both "$sink/both" max_concurrency=1 "retry_ms='{60000}'"
+both=$sub
+sub echo "$sink/both" "tenant='_ops'"
+sql "update webhook_subscriptions set event_types = '{*}' where id = $sub"
+echo=$sub
+events both 5
+wait_for 5 '[ "$(told | tail -n 1)" = "webhook.subscription.failing both true" ]' \
+    'a customer'\''s endpoint fails, to which _ops is subscribed as well'
+is "$(count "subscription_id = $echo")" 0 '... and it is not told of itself'
+event=$(sql "select event_id from webhook_outbox
+    where aggregate_id = 'subscription $both'")
+run hook-replay --fanout --force -s "$echo" -e "$event"
+is "$rc $(count "subscription_id = $echo")" '0 0' '... nor by a replay'
+sql "select set_config('session_replication_role', 'replica', false);
+    update webhook_subscriptions set updated_at = now() - interval '1 hour'
+    where id = $echo" >"$work/out"
+run hook-reconcile
+grep unmatched "$work/out" >"$work/missed"
+[ -s "$work/missed" ] && ! grep -q "$event" "$work/missed"
+check '... and hook-reconcile misses it not, but those before'
+sql "insert into webhook_outbox (tenant, aggregate_id, event_type, payload)
+    values ('_ops', 'subscription $gone', 'webhook.subscription.failing', '{}')"
+wait_for 5 "[ \"\$(count \"subscription_id = $echo
+    and state = 'delivered'\")\" = 1 ]" '... but of others'
+
 # No loop: a subscription of _ops that fails is no event for _ops.
 sub loop "$sink/old" "tenant='_ops'" max_concurrency=1 "retry_ms='{60000}'"
 loop=$sub
@@ -137,6 +177,14 @@ wait_for 10 '[ "$(lane breaker "$loop")" = open ]' \
 wait_for 5 '[ "$(lane owner "$loop")" = - ]'
 is "$(sql "select count(*) from webhook_outbox
     where payload->>'name' = 'loop'")" 0 '... and is no event itself'
+sub shut "$sink/shut" "tenant='_ops'"
+sql "insert into webhook_outbox (tenant, event_type, payload)
+    values ('_ops', 'shut', '{}')"
+wait_for 10 "[ \"\$(sql \"select state from webhook_subscriptions
+    where id = $sub\")\" = disabled ]" '... and one may be disabled'
+wait_for 5 '[ "$(lane owner "$sub")" = - ]'
+is "$(sql "select count(*) from webhook_outbox
+    where payload->>'name' = 'shut'")" 0 '... which is no event either'
 
 # Retry-After holds the lane, for all that waits.
 sub hold "$sink/hold" "retry_ms='{100,100}'"

@@ -11,6 +11,7 @@
 -- everywhere; a subscription removed meanwhile has no lane and gets nothing.
 -- What is decided by a lane's columns is decided by the locked row, which may
 -- be newer than this statement's snapshot: see the rule in lane_earliest.sql.
+-- What _ops is told of a subscription (health.sql) goes to none with its URL.
 -- $3 keeps partitions out of it that hold nothing new: the server then opens
 -- three days of the outbox, not all of them, each time that it looks.
 --
@@ -51,6 +52,12 @@ with lock as materialized (
 	    cross join lateral (select id, state, deadline_ms, filter
 		from webhook_subscriptions s
 		where s.tenant = b.tenant and s.state <> 'disabled'
+		    and (b.tenant <> '_ops' or not exists (
+			select from webhook_subscriptions a
+			where a.id = substring(b.aggregate_id
+				from '^subscription ([0-9]{1,18})$')::bigint
+			    and a.url = s.url and starts_with(b.event_type,
+				'webhook.subscription.')))
 		    and (s.api_version is null
 			or s.api_version = b.api_version)
 		    and (s.event_types && array['*', b.event_type]

@@ -18,7 +18,8 @@ with batch as materialized (
 	select * from (
 		select o.*, sum(fanned_out_to) over (order by id) as so_far
 		from (select id, created_at, event_id, event_type, tenant,
-			api_version, payload, fanned_out_at, fanned_out_to
+			aggregate_id, api_version, payload, fanned_out_at,
+			fanned_out_to
 		    from webhook_outbox
 		    where id > $1::bigint
 			and ($2::timestamptz is null or created_at >= $2)
@@ -80,6 +81,12 @@ with batch as materialized (
 	join webhook_subscriptions s on s.tenant = b.tenant
 	    and s.state <> 'disabled'
 	    and s.updated_at < b.fanned_out_at - interval '1 minute'
+    and (b.tenant <> '_ops' or not exists (
+	select from webhook_subscriptions a
+	where a.id = substring(b.aggregate_id
+		from '^subscription ([0-9]{1,18})$')::bigint
+	    and a.url = s.url
+	    and starts_with(b.event_type, 'webhook.subscription.')))
 	    and (s.api_version is null or s.api_version = b.api_version)
 	    and (s.event_types && array['*', b.event_type]
 		or exists (select from unnest(s.event_types) t

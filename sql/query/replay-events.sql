@@ -55,6 +55,12 @@ with job as materialized (
 		join webhook_subscriptions s on s.tenant = b.tenant
 		    and s.state <> 'disabled'
 		    and ($7::bigint is null or s.id = $7)
+		    and (b.tenant <> '_ops' or not exists (
+			select from webhook_subscriptions a
+			where a.id = substring(b.aggregate_id
+				from '^subscription ([0-9]{1,18})$')::bigint
+			    and a.url = s.url and starts_with(b.event_type,
+				'webhook.subscription.')))
 		    and (s.api_version is null
 			or s.api_version = b.api_version)
 		    and (s.event_types && array['*', b.event_type]
