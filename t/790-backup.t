@@ -5,7 +5,9 @@
 . "${0%/*}/engine.sh"
 mkdir -m 777 "$work/wal"
 need_own_cluster archive_mode=on max_prepared_transactions=5 \
-    "archive_command=cp %p $work/wal/new && mv $work/wal/new $work/wal/%f"
+    "archive_command=cp %p $work/wal/new && mv $work/wal/new $work/wal/%f \
+	&& pgbackrest --config=$work/pgbackrest.conf --stanza=shop \
+	archive-push %p"
 trap 'for d in "$work"/hook-drill.*; do
 	[ ! -e "$d" ] || pg-tmp remove "$d/pg"
     done
@@ -59,10 +61,35 @@ make_events() {	# COUNT NAME
 	    from generate_series(1, $1) n"
 }
 
+# pgbackrest as the page sets it up, but for the paths; as the server's owner.
+home=$own_cluster
+[ ! -f "$home/where" ] || home=$(cat "$home/where")
+owner=$(sed -n "s/^owner='\(.*\)'/\1/p" "$home/env")
+pgbackrest() {
+	set -- pgbackrest --config="$work/pgbackrest.conf" --stanza=shop "$@"
+	[ -z "$owner" ] || set -- setpriv --reuid="$owner" \
+	    --regid="$(id -g "$owner")" --clear-groups env HOME=/ "$@"
+	run "$@"
+}
+awk '/^\.\\" file pgbackrest/ { there = 1; next }
+    there && /^\.Ed/ { exit }
+    there && !/^\.Bd/' "$top/man/hook-backup.7" |
+    sed -e "s|^repo1-path=.*|repo1-path=$work/repo|" \
+	-e "s|^pg1-path=.*|pg1-path=$home/data|" >"$work/pgbackrest.conf"
+printf '%s\n' "pg1-port=$PGPORT" "pg1-socket-path=$PGHOST" '[global]' \
+    "lock-path=$work/repo/lock" log-level-file=off log-level-console=warn \
+    >>"$work/pgbackrest.conf"
+mkdir -m 777 "$work/repo"
+pgbackrest stanza-create
+exits 0 'pgbackrest takes the configuration of hook-backup(7)'
+
 make_events 10 first
 hook-fanout
 pg_basebackup -D "$work/base" -X none -c fast 2>"$work/err"
 check 'a base backup' || note "$(cat "$work/err")"
+
+pgbackrest --type=full backup
+exits 0 '... and one by pgbackrest' || note "$(cat "$work/out")"
 
 # In flight, when the time comes: requests, retries, a stored transform's
 # result, events not fanned out, a claimed message, a prepared transaction.
@@ -102,7 +129,8 @@ sql 'select event_id from webhook_outbox where event_type = '"'late'" \
 wait_for 20 '[ "$(count "state = '"'delivered'"'")" = 54 ]'
 bodies 1 >"$work/before"
 wal=$(sql 'select pg_walfile_name(pg_switch_wal())')
-wait_for 20 '[ -e "$work/wal/$wal" ]'
+wait_for 30 "[ \"\$(sql \"select last_archived_wal >= '$wal'
+    from pg_stat_archiver\")\" = t ]"
 for p in $pids; do
 	[ "$p" = "$sink_pid" ] || stop "$p" KILL
 done
@@ -168,6 +196,14 @@ sql "update webhook_subscriptions set event_types = '{*}' where name = 'held'"
 drill pitr -r "cp $work/wal/%f %p" -t '2100-01-01' "$work/base"
 exits 75 'a time that the archive does not reach'
 like "$(cat "$work/err")" 'not restored: .*recovery target' '... is an error'
+mkdir "$work/brought"
+[ -z "$owner" ] || chown "$owner" "$work/brought"
+pgbackrest --pg1-path="$work/brought" restore
+exits 0 'pgbackrest brings its backup back' || note "$(cat "$work/out")"
+drill pitr -t "$target" -r "pgbackrest --config=$work/pgbackrest.conf \
+    --stanza=shop --pg1-path=\$PWD archive-get %f %p" "$work/brought"
+is "$rc $(jq -c '[.events, .waiting, .pending, .dead, .inbox, .prepared]' \
+    "$work/out")" '0 [20,5,45,0,3,1]' '... which is restored to that time, too'
 use "$restored"
 
 
