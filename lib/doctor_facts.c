@@ -120,7 +120,8 @@ doctor_retention(struct doctor *d)
 int
 doctor_backup(struct doctor *d)
 {
-	static const char	 mend[] = "pg_basebackup -D ... -c fast";
+	static const char	 mend[] = "pg_basebackup -D /backup/$(date"
+				    " +%F) -c fast; see hook-backup(7)";
 	const char		*stamp = d->told.backup_stamp;
 	struct stat		 st;
 	char			 age[32];

@@ -12,12 +12,12 @@ with s as materialized (
 )
 select 'fail', 'archive_mode', 'is off: after a disk is lost there is only'
     || ' the last backup', 'psql -c ''alter system set archive_mode = on'','
-    || ' archive_command likewise, and restart the server'
+    || ' and restart the server; see hook-backup(7)'
 from s where mode = 'off'
 union all
 select 'fail', 'archive_command', 'is empty: WAL files pile up',
     'psql -c "alter system set archive_command = ''...''"'
-    || ' -c ''select pg_reload_conf()'''
+    || ' -c ''select pg_reload_conf()''; see hook-backup(7)'
 from s where mode <> 'off' and command in ('', '(disabled)') and library = ''
 union all
 select 'fail', 'archive_command', 'has failed since '

@@ -55,7 +55,7 @@ from follower f join role r on r.name <> f.role
     and (r.name = 'webhook_operator' or f.tool = 'hook-receive')
     and r.name in ('webhook_operator', 'webhook_worker')
     and pg_has_role(f.oid, r.oid, 'member')
-where not f.rolsuper
+where not f.rolsuper and not f.owner
 union all
 select 'warn', l.rolname::text, 'is ' || string_agg(r.name, ', '
     order by r.name) || ' and webhook_operator',
@@ -67,4 +67,6 @@ join role r on r.name in ('webhook_producer', 'webhook_worker',
     'webhook_receiver') and pg_has_role(l.oid, r.oid, 'member')
 where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, o.oid, 'member')
     and l.oid not in (select oid from follower)
+    and l.oid <> (select relowner from pg_class
+	where oid = 'webhook_outbox'::regclass)
 group by l.rolname

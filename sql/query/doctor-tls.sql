@@ -4,8 +4,9 @@
 -- Findings, as lib/doctor.h has them.
 with remote as materialized (
 	select a.application_name as tool, host(a.client_addr) as host, s.ssl,
-	    a.pid = pg_backend_pid() as own
+	    coalesce(g.encrypted, false) as gss, a.pid = pg_backend_pid() as own
 	from pg_stat_activity a join pg_stat_ssl s on s.pid = a.pid
+	left join pg_stat_gssapi g on g.pid = a.pid
 	where starts_with(a.application_name, 'hook-')
 	    and a.datname = current_database()
 	    and a.client_addr <<= any
@@ -13,7 +14,7 @@ with remote as materialized (
 )
 select 'fail', tool || ' from ' || host, 'is not encrypted',
     'hostssl for host in pg_hba.conf, sslmode=verify-full in -d'
-from remote where not ssl group by 2
+from remote where not ssl and not gss group by 2
 union all
 select 'warn', tool || ' from ' || host, 'is encrypted, but sslmode='
     || $2 || ' does not tell the server from another',
