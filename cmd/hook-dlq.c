@@ -440,7 +440,7 @@ usage(int status)
 	    " list [-o form] [filter...] | count [filter...] | show [-o form]"
 	    " id | retry|drop [-n] [-m why] [-u actor] id...|- | alert"
 	    " [-A age] [-C n] [-W n] [-a age] [-c n] [-w n] [filter...];"
-	    " filters: -s subscription -T tenant -t type --since time --until time --inbox;"
-	    " always: -d conninfo -h -V\n", getprogname());
+	    " filters: -s subscription -T tenant -t type --since time"
+	    " --until time --inbox; always: -d conninfo -h -V\n", getprogname());
 	exit(status);
 }
