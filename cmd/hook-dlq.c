@@ -441,6 +441,7 @@ usage(int status)
 	    " id | retry|drop [-n] [-m why] [-u actor] id...|- | alert"
 	    " [-A age] [-C n] [-W n] [-a age] [-c n] [-w n] [filter...];"
 	    " filters: -s subscription -T tenant -t type --since time"
-	    " --until time --inbox; always: -d conninfo -h -V\n", getprogname());
+	    " --until time --inbox; always: -d conninfo -h -V\n",
+	    getprogname());
 	exit(status);
 }
