@@ -69,7 +69,10 @@ stop "$rcv_pid"
 receiver -P 127.0.0.1
 nginx_port=$(port)
 mkdir "$work/nginx"
+stat_port=$(port)
+start hook-stat -l "127.0.0.1:$stat_port"
 sed -e "s/127.0.0.1:8080/127.0.0.1:$RCV_PORT/" \
+    -e "s/127.0.0.1:9464/127.0.0.1:$stat_port/" \
     -e "s/listen 443 ssl/listen 127.0.0.1:$nginx_port/" \
     -e '/listen \[::\]/d; /ssl_certificate/d' -e 's/hooks.example.com/_/' \
     "$top/scripts/etc/nginx/hook.conf" >"$work/nginx/hook.conf"
@@ -89,9 +92,21 @@ cat >"$work/nginx/nginx.conf" <<-EOT
 	}
 EOT
 [ "$(id -u)" != 0 ] || sed -i '1i user root;' "$work/nginx/nginx.conf"
+run nginx -t -q -p "$work/nginx" -c "$work/nginx/nginx.conf"
+exits 0 'nginx understands the configuration that ships'
 start nginx -p "$work/nginx" -c "$work/nginx/nginx.conf"
 wait_for 10 'curl -s -o /dev/null "http://127.0.0.1:$nginx_port/"' \
     'nginx runs with the configuration that ships' || note "$(cat "$log")"
+metrics() {	# FROM PATH
+	curl -s --interface "$1" -o "$work/metrics" -w '%{http_code}' \
+	    "http://127.0.0.1:$nginx_port$2"
+}
+wait_for 10 '[ "$(metrics 127.0.0.1 /metrics)" = 200 ] &&
+    grep -q "^hook_" "$work/metrics"' 'those inside see the metrics' ||
+    note "$(head "$work/metrics")"
+is "$(metrics 127.0.0.2 /metrics)" 404 '... and others nothing'
+is "$(metrics 127.0.0.2 /metrics/ ; metrics 127.0.0.1 /readyz)" 404404 \
+    '... of it'
 direct=$RCV_PORT RCV_PORT=$nginx_port
 try 'a good message goes through nginx, a repeat too' <<'EOT'
 same(post(id => 'n', body => '{}') . post(id => 'n', body => '{}') .
