@@ -25,7 +25,7 @@ static void	 take_body(struct store *);
 
 static const enum arr_type	finish_types[] = { ARR_INT8, ARR_INT8,
     ARR_INT8, ARR_TEXT, ARR_INT4, ARR_INT8, ARR_TEXT, ARR_BYTEA, ARR_INT4,
-    ARR_INT8, ARR_TEXT, ARR_INT4 };
+    ARR_INT8, ARR_TEXT, ARR_INT4, ARR_TEXT };
 
 /* Outcomes wait a little for company, unless somebody waits for them. */
 static int
@@ -46,7 +46,7 @@ int
 job_finish(struct store *s, const struct stmt *st, int64_t now_ms)
 {
 	struct delivery	*d, **end = &s->writing;
-	struct db_arg	 arg[13];
+	struct db_arg	 arg[14];
 	size_t		 i;
 
 	if (s->parked != NULL && now_ms >= s->park_ms) {
@@ -57,7 +57,7 @@ job_finish(struct store *s, const struct stmt *st, int64_t now_ms)
 	}
 	if (s->ndone == 0 || !hurry(s, now_ms))
 		return 0;
-	job_arrays(s, 12, finish_types);
+	job_arrays(s, 13, finish_types);
 	for (i = 0; i < s->batch && (d = s->done) != NULL; i++) {
 		s->done = d->after;
 		s->ndone--;
@@ -68,10 +68,10 @@ job_finish(struct store *s, const struct stmt *st, int64_t now_ms)
 	*end = NULL;
 	if (s->done == NULL)
 		s->done_end = &s->done;
-	for (i = 0; i < 12; i++)
+	for (i = 0; i < 13; i++)
 		arg[i] = arr_arg(&s->arr[i]);
-	arg[12] = JOB_TEXT(s->name);
-	if (db_send(&s->db, st, 13, arg, 0) == -1) {
+	arg[13] = JOB_TEXT(s->name);
+	if (db_send(&s->db, st, 14, arg, 0) == -1) {
 		job_unfinished(s);
 		return -1;
 	}
@@ -108,6 +108,7 @@ add(struct store *s, struct delivery *d, int64_t now_ms)
 	    d->lane->sub->shown;
 	arr_bytes(&a[10], url, url == NULL ? 0 : strlen(url));
 	arr_int4(&a[11], d->attempts);
+	arr_bytes(&a[12], d->event_id, strlen(d->event_id));
 }
 
 void
@@ -208,10 +209,10 @@ job_body(struct store *s, const struct stmt *st, int64_t now_ms)
 	(void)now_ms;
 	if (d == NULL)
 		return 0;
-	return db_send(&s->db, st, 4, (struct db_arg[]){
+	return db_send(&s->db, st, 5, (struct db_arg[]){
 	    job_number(id, d->id), job_number(sub, d->lane->id),
-	    job_number(fence, d->lane->fence), JOB_TEXT(d->body) }, 0) == -1 ?
-	    -1 : 1;
+	    job_number(fence, d->lane->fence), JOB_TEXT(d->body),
+	    JOB_TEXT(d->event_id) }, 0) == -1 ? -1 : 1;
 }
 
 static void

@@ -53,7 +53,7 @@ struct store {
 	const struct job *job;		/* the statement under way */
 	size_t		 turn;
 	int64_t		 sent_ms;
-	struct arr	 arr[12], rest[3];	/* rest: for lane_earliest */
+	struct arr	 arr[13], rest[3];	/* rest: for lane_earliest */
 	struct lane	*page[STORE_LANES];
 	size_t		 npage, page_max;
 	enum health	 health;

@@ -12,7 +12,9 @@
 --   $10 bigint[]   milliseconds since the attempt began
 --   $11 text[]     URL, or null
 --   $12 integer[]  attempts before this one: written twice counts once
---   $13 text       worker
+--   $13 text[]     event ids: after a restore, or a fail-over to a standby that
+--                  was behind, the number may be another delivery's
+--   $14 text       worker
 -- Durations are counted by the first of the bounds that they are below.
 -- One row: how many were written.  A delivery that is no longer pending (its
 -- subscription was removed, or it was sent by a later owner) is left alone.
@@ -20,9 +22,9 @@ with r as materialized (
 	select r.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
 	    $4::text[], $5::integer[], $6::bigint[], $7::text[],
 	    $8::bytea[], $9::integer[], $10::bigint[], $11::text[],
-	    $12::integer[])
+	    $12::integer[], $13::text[])
 	    as r (id, subscription_id, fence, outcome, status, pause_ms,
-	    error, head, duration_ms, ago_ms, url, attempts)
+	    error, head, duration_ms, ago_ms, url, attempts, event_id)
 	join webhook_lanes l on l.subscription_id = r.subscription_id
 	    and l.fence = r.fence
 ), done as (
@@ -42,13 +44,14 @@ with r as materialized (
 	    last_error = r.error
 	from r
 	where d.id = r.id and d.state = 'pending' and d.attempts = r.attempts
+	    and d.event_id = r.event_id
 	returning d.id, d.attempts, d.state, d.event_type, r.status, r.error,
 	    r.head, r.duration_ms, r.ago_ms, r.url
 ), told as (
 	insert into webhook_attempts (delivery_id, attempt, at, url, status,
 	    duration_ms, error, response_head, worker)
 	select id, attempts, now() - ago_ms * interval '1 ms', url, status,
-	    duration_ms, error, head, $13
+	    duration_ms, error, head, $14
 	from done
 ), tally as materialized (
 	select left(event_type, 200) as type, state, width_bucket(duration_ms,
