@@ -183,8 +183,8 @@ deb: dist has-debhelper
 	@rm -rf $(DEB) && mkdir -p $(DEB)
 	@tar -xzf $(BUILD)/$(TOP).tar.gz -C $(DEB)
 	@cd $(DEB)/$(TOP) && unset MAKEFLAGS MFLAGS BUILD SAN && \
-	    DEB_BUILD_OPTIONS=parallel=2 dpkg-buildpackage -us -uc -b \
-	    >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
+	    DEB_BUILD_OPTIONS="parallel=2 $$DEB_BUILD_OPTIONS" \
+	    dpkg-buildpackage -us -uc -b >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
 	@ls $(DEB)/hookutils_*.deb
 
 # As root: in a Debian of its own, with systemd and rows in the queue.

@@ -18,8 +18,8 @@ is "$(sed -n 's/^hookutils (\(.*\)) .*/\1/p' debian/changelog | xargs)" \
 is "$(dpkg-parsechangelog -S Version)" "$version" '... and begins with this'
 
 # Neither optimised nor with symbols: that is quicker to make.
-DEB_CFLAGS_APPEND=-g0 DEB_BUILD_OPTIONS='noopt noautodbgsym parallel=2' MAKEFLAGS='' SAN='' \
-    run make deb BUILD="$work/b"
+DEB_CFLAGS_APPEND=-g0 DEB_BUILD_OPTIONS='noopt noautodbgsym' \
+    MAKEFLAGS='' SAN='' run make deb BUILD="$work/b"
 exits 0 'make deb'
 deb=$(tail -n 1 "$work/out")
 like "$deb" "/hookutils_${version}_[a-z0-9]*\.deb\$" '... prints its path'

@@ -68,7 +68,8 @@ boot() {
 	    --private-network --link-journal=no -b
 	box=$pid
 	wait_for 120 'leader=$(pgrep -P $box) &&
-	    in_box systemctl -q is-active postgresql 2>/dev/null' 'a fresh Debian is up'
+	    in_box systemctl -q is-active postgresql 2>/dev/null' \
+	    'a fresh Debian is up'
 }
 
 in_box() {
@@ -231,7 +232,7 @@ is "$(in_box find / -xdev \( -path /proc -o -path /trial -o -path /tmp \
 /etc/hook
 /etc/hook/consume/self' '... leaves what the operator put there'
 is "$(shop "select count(*) from webhook_deliveries
-    where state = 'delivered'")" 300 '... and the database as it was'
+    where state = 'delivered'")" 301 '... and the database as it was'
 run in_box dpkg -i /trial/new.deb
 exits 0 'it can be installed again'
 run as_hook hook-reconcile
