@@ -246,8 +246,8 @@ connected(struct db *db)
 
 	PQsetNoticeProcessor(db->conn, no_notice, NULL);
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
-	if (db_keep(db, PQexecParams(db->conn, setup, 1, NULL, val, NULL, NULL,
-	    0)) == -1)
+	if (db_keep(db, db_await(db, PQsendQueryParams(db->conn, setup, 1,
+	    NULL, val, NULL, NULL, 0))) == -1)
 		return -1;
 	if (*db_col(db, 0, 8) == 't')
 		return db_fail(db, EX_TEMPFAIL,
@@ -305,8 +305,8 @@ db_listen(struct db *db, const char *follower)
 	int	 rc;
 	const char *val[] = { follower };
 
-	r = PQexecParams(db->conn, "select webhook_channel($1)", 1, NULL, val,
-	    NULL, NULL, 0);
+	r = db_await(db, PQsendQueryParams(db->conn,
+	    "select webhook_channel($1)", 1, NULL, val, NULL, NULL, 0));
 	if (db_keep(db, r) == -1)
 		return -1;
 	channel = PQescapeIdentifier(db->conn, db_col(db, 0, 0),

@@ -63,7 +63,7 @@ is "$(grep -l '^Type=notify' *.service | xargs)" \
     "$(grep -l '^WatchdogSec=' *.service | xargs)" \
     'what says that it is ready is watched'
 is "$(grep -L '^Type=notify' *.service | sed 's/service$/timer/' | xargs)" \
-    "$(ls *.timer | xargs)" 'the others have a timer each'
+    "$(echo *.timer)" 'the others have a timer each'
 for u in hook-deliver@ hook-consume@; do
 	grep -q '^KillMode=mixed' $u.service
 	check "$u: children are not told of a stop"
@@ -192,11 +192,11 @@ is "$(grep -c . said)" "$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$etc/env" |
 grep -rhoE 'getenv\("(HOOK|PG)[A-Z_]*"\)|\$\{(HOOK|PG)[A-Z_]*' "$top/cmd" \
     "$top/lib" "$top/scripts/hook" "$top/scripts/hook-migrate" |
     grep -oE '(HOOK|PG)[A-Z_]+' | sort -u | grep -vE '^HOOK_(SECRET|SQL)$' \
-    >read
-is "$(comm -13 said read | xargs)" '' 'every variable that is read is in env'
+    >asked
+is "$(comm -13 said asked | xargs)" '' 'every variable that is read is in env'
 libpq=$(ldd "$BUILD/hook-fanout" | sed -nE 's/.*=> (.*libpq[^ ]*).*/\1/p')
-grep -aoE 'PG[A-Z]{3,}' "$libpq" | sort -u >>read
-is "$(sort -u read | comm -23 said - | xargs)" '' \
+grep -aoE 'PG[A-Z]{3,}' "$libpq" | sort -u >>asked
+is "$(sort -u asked | comm -23 said - | xargs)" '' \
     'everything in env is read, by us or by libpq'
 sed -E 's/^#([A-Z_]+=)/\1/' "$etc/env" | grep -E '^[A-Z_]+=' | sort >plain
 env -i sh -c 'set -a; . "$1"; exec env' sh "$work/plain" |
@@ -219,9 +219,8 @@ sed -e "s|/etc/hook/consume/github|$work/handler|; s/-s github/-s gh/" \
     -e "s|/etc/hook|$work/hook|g; s|/run/lock|$work/lock|g" \
     -e "s|hook-receive -P|hook-receive -l 127.0.0.1:$rcv_port -P|" \
     -e "s|127.0.0.1:9464|127.0.0.1:$stat_port|" -e 's/^#\* /* /' \
-    "$etc/crontab" | grep -v '^#' >crontab
-sed -n 's/^\([A-Z]*=\)/\1/p' crontab >cron.env
-grep -vE '^([A-Z]+=.*)?$' crontab >jobs
+    "$etc/crontab" | grep -v '^#' >tab
+grep -vE '^([A-Z]+=.*)?$' tab >jobs
 is "$(grep -cvE '^([0-9*]+ ){4}[0-9*]+	[^ %]' jobs)" 0 \
     'each line has five times and a command, without a % of cron'
 is "$(grep -oE 'flock -n [^ ]+ hook-[a-z]+' jobs | sed 's/.* //' | sort |
@@ -231,14 +230,14 @@ hook-receive hook-reconcile hook-stat" \
     '... and runs a tool of its own, one at a time'
 is "$(sed -nE 's/.*flock -n ([^ ]+).*/\1/p' jobs | sort | uniq -d)" '' \
     '... with a lock of its own'
-cron_path=$root/opt/hook/$(sed -n 's|^PATH=/opt/hook/||p' crontab)
+cron_path=$root/opt/hook/$(sed -n 's|^PATH=/opt/hook/||p' tab)
 job() {	# TOOL SECONDS: the line's command
 	line=$(grep -F " $1 " jobs | sed 's/^[^	]*	//')
 	$with env -i "PATH=$work/bin:$cron_path" HOME=/nonexistent \
-	    timeout "$2" "$(sed -n '/^SHELL=/s/.*=//p' crontab)" -c "$line"
+	    timeout "$2" "$(sed -n '/^SHELL=/s/.*=//p' tab)" -c "$line"
 }
 for tool in fanout deliver receive stat consume; do
-	with=exec
+	with='exec'
 	job hook-$tool 600 >"cron.$tool" 2>&1 &
 	pids="$pids $!"
 done
