@@ -78,6 +78,6 @@ void	 job_arrays(struct store *, size_t n, const enum arr_type *);
 struct db_arg job_number(char buf[24], int64_t);
 /* A bigint or timestamptz of a binary result. */
 int64_t	 job_int8(const struct db *, int row, int col);
-void	 store_clock(struct store *, int64_t unix_ms, int64_t now_ms);
+void	 store_clock(struct store *, int64_t unix_ms);
 
 #endif /* JOB_H */

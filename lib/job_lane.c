@@ -145,7 +145,7 @@ job_ticked(struct store *s, int64_t now_ms)
 		l->stale |= 2;	/* not heard of yet */
 	for (i = 0; i < db_rows(&s->db); i++) {
 		if (db_col(&s->db, i, 0) == NULL) {
-			store_clock(s, db_int(&s->db, i, 3), now_ms);
+			store_clock(s, db_int(&s->db, i, 3));
 			if (db_col(&s->db, i, 1) != NULL)
 				share(s, (size_t)db_int(&s->db, i, 1),
 				    now_ms);

@@ -306,15 +306,19 @@ store_ready(struct store *s)
 	return d;
 }
 
-/* The database's clock rules; ours only counts on from it. */
+/*
+ * The database's clock rules; ours only counts on from it.  Ours is read after
+ * the answer came, so what we sign with may be late by what that took, but is
+ * never of the future.
+ */
 void
-store_clock(struct store *s, int64_t unix_ms, int64_t now_ms)
+store_clock(struct store *s, int64_t unix_ms)
 {
 	struct timespec	 ts;
 	char		 off[24];
 	int64_t		 skew_s;
 
-	s->server_ms = unix_ms - now_ms;
+	s->server_ms = unix_ms - follow_now_ms();
 	clock_gettime(CLOCK_REALTIME, &ts);
 	skew_s = unix_ms / 1000 - (int64_t)ts.tv_sec;
 	if (skew_s >= -CLOCK_SKEW_S && skew_s <= CLOCK_SKEW_S)
