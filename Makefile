@@ -184,7 +184,8 @@ deb: dist has-debhelper
 	@tar -xzf $(BUILD)/$(TOP).tar.gz -C $(DEB)
 	@cd $(DEB)/$(TOP) && unset MAKEFLAGS MFLAGS BUILD SAN && \
 	    DEB_BUILD_OPTIONS="parallel=2 $$DEB_BUILD_OPTIONS" \
-	    dpkg-buildpackage -us -uc -b >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
+	    dpkg-buildpackage -us -uc -b >../log 2>&1 || \
+	    { tail -n 30 ../log >&2; exit 1; }
 	@ls $(DEB)/hookutils_*.deb
 
 # As root: in a Debian of its own, with systemd and rows in the queue.
