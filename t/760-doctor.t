@@ -218,8 +218,9 @@ mend rotation
 well rotation
 
 sql "update webhook_subscriptions set deadline_ms = 2592000000"
-is "$(find retention; find -k 40d retention)" 'ok -: events are kept for longer than they are tried
-ok -: events are kept for longer than they are tried' \
+is "$(find retention; find -k 40d retention)" \
+    "$(yes 'ok -: events are kept for longer than they are tried' |
+    head -n 2)" \
     'retention: the longest deadline is ok'
 like "$(find -k 14d retention)" \
     "^fail subscription $sub: is tried for 720 h, but events are kept for 336" \
