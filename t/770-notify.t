@@ -172,7 +172,8 @@ done
 # Other ways to be told.
 follower file hook-stat -w 100ms -O stat.prom -o prom
 wait_for 20 '[ "$(beats file)" -ge 3 ]' 'hook-stat -w is a follower, too'
-is "$(head -n 2 file.said | grep -c READY=1)" 1 '... that is ready when it wrote'
+is "$(head -n 2 file.said | grep -c READY=1)" 1 \
+    '... that is ready when it wrote'
 stop
 start env NOTIFY_SOCKET="$abstract" hook-fanout -f
 wait_for 20 '[ "$(said "$abstract" READY=1)" = 1 ]' \
@@ -181,7 +182,8 @@ stop
 wait_for 20 '[ "$(said "$abstract" STOPPING)" = 1 ]'
 is "$(said "$abstract" WATCHDOG)" 0 '... who wants no sign of life gets none'
 follower foreign env WATCHDOG_PID=1 hook-fanout -f
-wait_for 20 '[ "$(said foreign READY=1)" = 1 ]' "a watchdog of another process's"
+wait_for 20 '[ "$(said foreign READY=1)" = 1 ]' \
+    "a watchdog of another process's"
 stop
 wait_for 20 '[ "$(said foreign STOPPING)" = 1 ]'
 is "$(said foreign WATCHDOG)" 0 '... gets none'
