@@ -7,10 +7,21 @@
 -- lock: webhook_subscriptions, share
 -- lock: webhook_secrets, share
 
+-- Tables are locked in the order that followers' statements lock them in, so
+-- that neither waits for the other.
+
 alter table webhook_workers
     add column in_flight integer not null default 0;
 comment on column webhook_workers.in_flight is
     'requests that it has sent and that were not answered, a second ago';
+
+-- What is not well is found without looking at what is.
+create index webhook_lanes_troubled on webhook_lanes (subscription_id)
+    where breaker = 'open' or hold_until is not null;
+create index webhook_subscriptions_unwell on webhook_subscriptions (id)
+    where state <> 'active' or failing_since is not null;
+create index webhook_secrets_expiring on webhook_secrets (expires_at)
+    where expires_at is not null;
 
 -- By this a reader tells the first 200 event types from those that came
 -- later, and always the same ones.
@@ -46,16 +57,8 @@ comment on column webhook_samples.tables is
 comment on column webhook_samples.audit_id is
     'the newest of webhook_audit: after an operator''s act it is looked again';
 
--- What is not well is found without looking at what is.
-create index webhook_lanes_troubled on webhook_lanes (subscription_id)
-    where breaker = 'open' or hold_until is not null;
-create index webhook_subscriptions_unwell on webhook_subscriptions (id)
-    where state <> 'active' or failing_since is not null;
-create index webhook_secrets_expiring on webhook_secrets (expires_at)
-    where expires_at is not null;
-
 -- Who removes a subscription, as before, but what it discards is counted: from
--- the next one on, since the index above has waited for those under way.  That
+-- the next one on, since an index above has waited for those under way.  That
 -- is of the type "other", in one row, on shards that nobody else writes, and
 -- after all else: a transaction that removes more subscriptions than this one
 -- then goes on to wait for nobody who waits for it.
