@@ -180,13 +180,13 @@ wait_for 20 '[ "$(said "$abstract" READY=1)" = 1 ]' \
     'a listener without a file'
 stop
 wait_for 20 '[ "$(said "$abstract" STOPPING)" = 1 ]'
-is "$(said "$abstract" WATCHDOG)" 0 '... who wants no sign of life gets none'
+is "$(said "$abstract" 'WATCHDOG\|EXTEND')" 0 '... who wants no sign of life gets none'
 follower foreign env WATCHDOG_PID=1 hook-fanout -f
 wait_for 20 '[ "$(said foreign READY=1)" = 1 ]' \
     "a watchdog of another process's"
 stop
 wait_for 20 '[ "$(said foreign STOPPING)" = 1 ]'
-is "$(said foreign WATCHDOG)" 0 '... gets none'
+is "$(said foreign 'WATCHDOG\|EXTEND')" 0 '... gets none'
 for bad in "$work/nobody.sock" nonsense "/$(printf '%0200d' 1)" ''; do
 	NOTIFY_SOCKET=$bad WATCHDOG_USEC=x run hook-fanout
 	exits 0 "a listener that is none: $(printf %.20s "$bad")"
