@@ -180,7 +180,8 @@ wait_for 20 '[ "$(said "$abstract" READY=1)" = 1 ]' \
     'a listener without a file'
 stop
 wait_for 20 '[ "$(said "$abstract" STOPPING)" = 1 ]'
-is "$(said "$abstract" 'WATCHDOG\|EXTEND')" 0 '... who wants no sign of life gets none'
+is "$(said "$abstract" 'WATCHDOG\|EXTEND')" 0 \
+    '... who wants no sign of life gets none'
 follower foreign env WATCHDOG_PID=1 hook-fanout -f
 wait_for 20 '[ "$(said foreign READY=1)" = 1 ]' \
     "a watchdog of another process's"
