@@ -1,6 +1,12 @@
 -- dlq-over: which subscriptions and sources have more in the dead-letter
 -- queue, or for longer, than one may.
---   $1 to $7         the filters of dlq-count
+--   $1  bigint       only this subscription, or null
+--   $2  text         only this tenant, or null
+--   $3  text         only this event type, or null
+--   $4  text         only types that begin so and go on, or null
+--   $5  timestamptz  finished then or later, or null
+--   $6  timestamptz  finished before, or null
+--   $7  text         delivery or message: only this kind, or null
 --   $8  bigint       warn from so many on, or null
 --   $9  bigint       critical from so many on, or null
 --   $10 bigint       warn when the oldest waits for so many seconds, or null
