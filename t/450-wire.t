@@ -296,7 +296,7 @@ start hook-deliver -d "$conn" -f -v -i 100ms
 told_log=$log
 wait_for 10 '[ "$(grep -c "^info" "$told_log")" = 12 ]' 'twelve attempts'
 tr '\0' ' ' <"/proc/$pid/cmdline" >>"$work/said"
-ps -ef >>"$work/said"
+ps -o args -p "$pid" --ppid "$pid" >>"$work/said"
 hook-fanout	# what was disabled is an event of its own
 for id in $(sql "select id from webhook_deliveries
     where event_type = 'told'"); do
