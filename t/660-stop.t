@@ -126,7 +126,7 @@ key "$work/key"
 fanout -i 100ms
 HOOK_KEY_FILE=$work/key worker -i 100ms
 events key 1
-wait_for 5 "[ \"\$(sql \"select max(attempts) from webhook_deliveries\")\" -ge 1 ]" \
+wait_for 5 "[ \"\$(sql \"select coalesce(max(attempts), 0) from webhook_deliveries\")\" -ge 1 ]" \
     'with the wrong key, attempts fail'
 is "$(seen /key)" 0 '... and nothing is sent'
 chmod 644 "$work/key"
