@@ -27,7 +27,7 @@ run lintian --allow-root --fail-on error,warning "${deb%.deb}.changes"
 is "$rc $(cat "$work/out" "$work/err")" '0 ' 'lintian has nothing against it'
 
 # What make install installs, compressed where Debian wants that.
-run make -C "$work/b/deb/hookutils-$version" install BUILD=build SAN= \
+run make -C "$work/b/deb/hookutils-$version" install BUILD=build-package SAN= \
     DESTDIR="$work/install" PREFIX=/usr \
     ZSHDIR="$work/install/usr/share/zsh/vendor-completions"
 {
