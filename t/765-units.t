@@ -23,7 +23,7 @@ for d in /usr/lib/systemd /lib/systemd; do
 	    cp -R "$d/system" "$root/usr/lib/systemd" && break; }
 done
 ln -s usr/lib "$root/lib"
-cp /bin/kill "$root/bin"
+cp /bin/sh "$root/bin"
 cp /bin/true "$root/etc/hook/consume/x"
 cp "$etc"/systemd/* "$units"
 cd "$units" || exit
