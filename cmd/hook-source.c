@@ -317,8 +317,8 @@ read_secrets(const struct sign_scheme *scheme)
 	for (i = 0; i < nsecret; i++) {
 		from = secret_file[i] == NULL ? "HOOK_SECRET" :
 		    secret_file[i];
-		if (!made && secret_read(strcmp(from, "-") == 0 ?
-		    "/dev/stdin" : secret_file[i], &secret[i], &why) == -1)
+		if (!made && secret_read(secret_file[i], &secret[i],
+		    &why) == -1)
 			errx(EX_DATAERR, "%s: %s", from, why);
 		if ((key = sign_key(scheme, secret[i].s, 0, &why)) == NULL)
 			errx(EX_DATAERR, "%s: %s", made ?

@@ -194,8 +194,7 @@ option(int ch)
 	case 'h':
 		usage(EX_OK);
 	case 'k':
-		secret_file = strcmp(optarg, "-") == 0 ? "/dev/stdin" :
-		    optarg;
+		secret_file = optarg;
 		break;
 	case 'm':
 		doing.reason = optarg;

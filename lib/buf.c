@@ -126,7 +126,9 @@ buf_readfile(struct buf *b, const char *path)
 {
 	int	 fd, rc, saved;
 
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+	fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) :
+	    fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (fd == -1)
 		return -1;
 	rc = buf_readall(b, fd);
 	saved = errno;

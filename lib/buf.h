@@ -37,7 +37,10 @@ int	 buf_room(struct buf *, size_t n) BUF_CHECKED;
 /* Read a descriptor to its end. */
 int	 buf_readall(struct buf *, int fd) BUF_CHECKED;
 
-/* Read the file at path to its end; errors are open(2)'s or the above. */
+/*
+ * Read the file at path to its end; errors are open(2)'s or the above.  "-" is
+ * standard input, which is not opened again: another user's pipe can't be.
+ */
 int	 buf_readfile(struct buf *, const char *path) BUF_CHECKED;
 
 /* Forget the content, keep the memory. */

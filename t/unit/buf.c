@@ -1,4 +1,6 @@
 /* buf: holds what it was given, never more than its ceiling. */
+#include <sys/socket.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -118,7 +120,7 @@ files(void)
 	struct buf	 b = BUF_INIT(1 << 20);
 	char		 path[] = "/tmp/hook-buf-XXXXXX";
 	char		*big = malloc(300000);
-	int		 fd = mkstemp(path), rc;
+	int		 fd = mkstemp(path), rc, sock[2];
 
 	if (big == NULL || fd == -1)
 		abort();
@@ -131,6 +133,13 @@ files(void)
 	ok(rc == 0 && b.len == 300001 && b.s[0] == 'x' &&
 	    memcmp(b.s + 1, big, 300000) == 0,
 	    "a file is appended, whatever its size");
+	/* A socket, for one, can be read but not opened. */
+	rc = socketpair(AF_UNIX, SOCK_STREAM, 0, sock);
+	rc |= write(sock[1], "here", 4) != 4 || close(sock[1]) == -1 ||
+	    dup2(sock[0], STDIN_FILENO) == -1 || close(sock[0]) == -1;
+	buf_reset(&b);
+	ok(rc == 0 && buf_readfile(&b, "-") == 0 && strcmp(b.s, "here") == 0,
+	    "- is standard input, as it is open");
 	fd = open("/dev/null", O_RDONLY);
 	ok(fd != -1 && fd == open("/dev/null", O_RDONLY) - 1,
 	    "no descriptor is left open");
