@@ -219,22 +219,22 @@ sed -e "s|/etc/hook/consume/github|$work/handler|; s/-s github/-s gh/" \
     -e "s|/etc/hook|$work/hook|g; s|/run/lock|$work/lock|g" \
     -e "s|hook-receive -P|hook-receive -l 127.0.0.1:$rcv_port -P|" \
     -e "s|127.0.0.1:9464|127.0.0.1:$stat_port|" -e 's/^#\* /* /' \
-    "$etc/crontab" | grep -v '^#' >tab
-grep -vE '^([A-Z]+=.*)?$' tab >jobs
-is "$(grep -cvE '^([0-9*]+ ){4}[0-9*]+	[^ %]' jobs)" 0 \
+    "$etc/crontab" | grep -v '^#' >table
+grep -vE '^([A-Z]+=.*)?$' table >joblist
+is "$(grep -cvE '^([0-9*]+ ){4}[0-9*]+	[^ %]' joblist)" 0 \
     'each line has five times and a command, without a % of cron'
-is "$(grep -oE 'flock -n [^ ]+ hook-[a-z]+' jobs | sed 's/.* //' | sort |
+is "$(grep -oE 'flock -n [^ ]+ hook-[a-z]+' joblist | sed 's/.* //' | sort |
     xargs)" \
     "hook-consume hook-deliver hook-dlq hook-doctor hook-fanout hook-prune \
 hook-receive hook-reconcile hook-stat" \
     '... and runs a tool of its own, one at a time'
-is "$(sed -nE 's/.*flock -n ([^ ]+).*/\1/p' jobs | sort | uniq -d)" '' \
+is "$(sed -nE 's/.*flock -n ([^ ]+).*/\1/p' joblist | sort | uniq -d)" '' \
     '... with a lock of its own'
-cron_path=$root/opt/hook/$(sed -n 's|^PATH=/opt/hook/||p' tab)
+cron_path=$root/opt/hook/$(sed -n 's|^PATH=/opt/hook/||p' table)
 job() {	# TOOL SECONDS: the line's command
-	line=$(grep -F " $1 " jobs | sed 's/^[^	]*	//')
+	line=$(grep -F " $1 " joblist | sed 's/^[^	]*	//')
 	$with env -i "PATH=$work/bin:$cron_path" HOME=/nonexistent \
-	    timeout "$2" "$(sed -n '/^SHELL=/s/.*=//p' tab)" -c "$line"
+	    timeout "$2" "$(sed -n '/^SHELL=/s/.*=//p' table)" -c "$line"
 }
 for tool in fanout deliver receive stat consume; do
 	with='exec'
