@@ -162,7 +162,7 @@ for words in 'hook-dlq list -o json' 'hook-dlq count' "hook-dlq show $id" \
 	row "${words%" $id"}, command" "$ms" ms le 20
 done
 
-# What a scrape takes: hook-stat keeps its session.
+# What a scrape takes: hook-stat keeps its session, and a page for a second.
 at=127.0.0.1:$(free_port)
 start hook-stat -l "$at"
 stat=$pid
@@ -172,6 +172,7 @@ for i in 1 2 3 4 5 6; do
 	took=$(curl -s -f -o "$work/metrics" -w '%{time_total}' \
 	    "http://$at/metrics") || die '/metrics fails'
 	walls="$walls $took"
+	sleep 1.1
 done
 stop "$stat"
 # shellcheck disable=SC2086 # several words; the first one prepares
