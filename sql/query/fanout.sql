@@ -15,6 +15,9 @@
 -- $3 keeps partitions out of it that hold nothing new: the server then opens
 -- three days of the outbox, not all of them, each time that it looks.
 --
+-- Subscriptions are matched once for all events of a kind, not for each: one
+-- tenant may have 100,000 of them.  A filter reads the payload by itself.
+--
 -- The statement is planned once, before anything is known of sizes, and a
 -- table that is small then may hold 100,000 rows a minute later.  So nothing is
 -- joined freely: a table is looked up by index in a lateral subquery that
@@ -26,7 +29,7 @@ with lock as materialized (
 	    hashtextextended('hookutils fanout ' || current_schema(), 0)) as ok
 ), batch as materialized (
 	select o.id, o.created_at, o.event_id, o.event_type, o.aggregate_id,
-	    o.payload, o.api_version, o.tenant,
+	    o.api_version, o.tenant,
 	    octet_length(o.payload::text) as payload_bytes
 	from webhook_outbox o
 	where o.fanned_out_at is null and o.id > $1
@@ -36,6 +39,11 @@ with lock as materialized (
 	order by o.id
 	limit $2
 	for no key update of o skip locked
+), kinds as materialized (
+	select tenant, event_type, api_version, array_agg(id) as ids,
+	    array_agg(created_at) as times, array_agg(event_id) as event_ids,
+	    array_agg(aggregate_id) as about, array_agg(payload_bytes) as bytes
+	from batch group by 1, 2, 3
 ), matched as materialized (
 	select b.id as outbox_id, b.created_at, b.event_id, b.event_type,
 	    b.aggregate_id, b.payload_bytes, b.subscription_id,
@@ -45,30 +53,38 @@ with lock as materialized (
 		or l.next_due_at > now() - interval '5 s') as free,
 	    greatest(l.hold_until, case b.state when 'active' then now()
 		else now() + b.deadline_ms * interval '1 ms' end) as due_at
-	from (select b.id, b.created_at, b.event_id, b.event_type,
-		b.aggregate_id, b.payload_bytes, s.id as subscription_id,
+	from (select e.id, e.created_at, e.event_id, k.event_type,
+		e.aggregate_id, e.payload_bytes, s.id as subscription_id,
 		s.state, s.deadline_ms, v.verdict
-	    from batch b
-	    cross join lateral (select id, state, deadline_ms, filter
+	    from kinds k
+	    cross join lateral (select id, state, deadline_ms, filter, url
 		from webhook_subscriptions s
-		where s.tenant = b.tenant and s.state <> 'disabled'
-		    and (b.tenant <> '_ops' or not exists (
-			select from webhook_subscriptions a
-			where a.id = substring(b.aggregate_id
-				from '^subscription ([0-9]{1,18})$')::bigint
-			    and a.url = s.url and starts_with(b.event_type,
-				'webhook.subscription.')))
+		where s.tenant = k.tenant and s.state <> 'disabled'
 		    and (s.api_version is null
-			or s.api_version = b.api_version)
-		    and (s.event_types && array['*', b.event_type]
+			or s.api_version = k.api_version)
+		    and (s.event_types && array['*', k.event_type]
 			or exists (select from unnest(s.event_types) t
 			    where right(t, 2) = '.*'
-				and starts_with(b.event_type, left(t, -1))
-				and length(b.event_type) >= length(t)))
+				and starts_with(k.event_type, left(t, -1))
+				and length(k.event_type) >= length(t)))
 		offset 0) s
+	    cross join lateral unnest(k.ids, k.times, k.event_ids, k.about,
+		k.bytes) as e (id, created_at, event_id, aggregate_id,
+		payload_bytes)
 	    cross join lateral (select case when s.filter is null then 'yes'
-		else webhook_filter(b.payload, s.filter) end as verdict) v
+		else coalesce((select webhook_filter(o.payload, s.filter)
+		    from webhook_outbox o
+		    where o.id = e.id and o.created_at = e.created_at
+			and o.created_at > now() - $3::bigint * interval '1 s'
+			and o.created_at < now() + $3::bigint * interval '1 s'
+		    limit 1), 'filter: the event is gone') end as verdict) v
 	    where v.verdict <> 'no'
+		and (k.tenant <> '_ops' or not exists (
+		    select from webhook_subscriptions a
+		    where a.id = substring(e.aggregate_id
+			    from '^subscription ([0-9]{1,18})$')::bigint
+			and a.url = s.url and starts_with(k.event_type,
+			    'webhook.subscription.')))
 	    order by s.id) b
 	cross join lateral (select ordered, owner, next_due_at, hold_until
 	    from webhook_lanes l where l.subscription_id = b.subscription_id
