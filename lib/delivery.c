@@ -5,6 +5,14 @@
 #include "delivery.h"
 #include "lane.h"
 
+static int
+delivery_compare(const struct delivery *a, const struct delivery *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+RB_GENERATE(deliveries, delivery, link, delivery_compare)
+
 void
 delivery_judge(struct delivery *d, enum retry_class class, const char *error,
     int abort)
@@ -28,12 +36,7 @@ delivery_free(struct delivery *d)
 	struct lane	*l = d->lane;
 
 	if (l != NULL) {
-		if (d->prev != NULL)
-			d->prev->next = d->next;
-		else
-			l->all = d->next;
-		if (d->next != NULL)
-			d->next->prev = d->prev;
+		RB_REMOVE(deliveries, &l->all, d);
 		l->out -= d->place == OUT;
 		l->done -= d->place == DONE;
 	}

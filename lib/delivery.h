@@ -8,6 +8,8 @@
 #ifndef DELIVERY_H
 #define DELIVERY_H
 
+#include <sys/tree.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +19,7 @@
 enum place { WAITING, OUT, DONE };
 
 struct delivery {
-	struct delivery	*next, *prev;	/* all of the lane's */
+	RB_ENTRY(delivery) link;	/* all of the lane's */
 	struct delivery	*after;		/* queue, or the unwritten ones */
 	struct lane	*lane;
 	enum place	 place;
@@ -43,6 +45,10 @@ struct delivery {
 	int		 duration_ms;
 	int64_t		 ended_ms;
 };
+
+/* By id. */
+RB_HEAD(deliveries, delivery);
+RB_PROTOTYPE(deliveries, delivery, link, delivery_compare)
 
 /* Put its outcome in words; error is NULL where the status says it all. */
 void	 delivery_judge(struct delivery *, enum retry_class,

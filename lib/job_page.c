@@ -12,7 +12,7 @@
 
 #define ROOM_MIN	64	/* rows a lane is given at a time, */
 #define ROOM_MAX	500	/* where its rules would let it send them */
-#define READ_AHEAD	4	/* rows waiting, times the slots, at least */
+#define READ_AHEAD	16	/* rows waiting, times the slots, at least */
 #define READ_AHEAD_MIN	256
 #define HEAD_MS		1000	/* a look from the head as often as this, */
 #define HEAD_SHARE	30	/* but at most 1/30 of the time */
@@ -47,14 +47,14 @@ wants(const struct lane *l, int64_t now_ms)
 	return l->sub != NULL && !l->stale && !l->yield && !l->resting &&
 	    !l->taken && !l->reload && !l->dry && l->hold_ms <= now_ms &&
 	    now_ms < l->lease_ms &&
-	    l->queued < (size_t)(l->open ? 1 : l->sub->cap);
+	    l->queued < (size_t)(l->open ? 1 : l->sub->cap * 4);
 }
 
 /* No more than the lane's own rules will let go soon. */
 static size_t
 room(const struct lane *l, size_t most)
 {
-	size_t	 n = (size_t)l->sub->cap * 4;
+	size_t	 n = (size_t)l->sub->cap * 8;
 
 	if (n < ROOM_MIN)
 		n = ROOM_MIN;

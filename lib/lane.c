@@ -27,8 +27,8 @@ lane_init(struct lane *l, int64_t id, int64_t fence, int64_t now_ms)
 void
 lane_free(struct lane *l)
 {
-	while (l->all != NULL)
-		delivery_free(l->all);
+	while (!RB_EMPTY(&l->all))
+		delivery_free(RB_ROOT(&l->all));
 	sub_free(l->sub);
 	l->sub = NULL;
 }
@@ -74,16 +74,10 @@ lane_drop(struct lane *l)
 int
 lane_push(struct lane *l, struct delivery *d)
 {
-	struct delivery	*e;
-
-	for (e = l->all; e != NULL; e = e->next)
-		if (e->id == d->id)
-			return 0;
+	if (RB_INSERT(deliveries, &l->all, d) != NULL)
+		return 0;
 	d->lane = l;
 	d->place = WAITING;
-	if ((d->next = l->all) != NULL)
-		d->next->prev = d;
-	l->all = d;
 	if (l->last != NULL)
 		l->last->after = d;
 	else

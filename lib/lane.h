@@ -27,7 +27,7 @@ struct lane {
 	struct lane	*next;
 	int64_t		 id, fence;
 	struct sub	*sub;		/* NULL until loaded */
-	struct delivery	*all;
+	struct deliveries all;
 	struct delivery	*first, *last;	/* the queue */
 	size_t		 queued, out, done;
 	int64_t		 lease_ms;	/* nothing is started after this */

@@ -32,6 +32,7 @@ sub again "$sink/gone"
 sql "update webhook_subscriptions set event_types = '{gone}' where id = $sub"
 events gone 1
 wait_for 5 '[ "$(seen /gone)" = 3 ]' 'made again, it gets new events'
+wait_for 5 '[ "$(count "state = '"'delivered'"'")" = 1 ]'
 is "$(sql "select state, count(*) from webhook_deliveries group by 1
     order by 1" | tr '\n' ' ')" 'delivered|1 discarded|100 ' '... and those only'
 stop

@@ -63,8 +63,9 @@ one_out(struct lane *l)
 {
 	struct delivery	*d;
 
-	for (d = l->all; d != NULL && d->place != OUT; d = d->next)
-		;
+	RB_FOREACH(d, deliveries, &l->all)
+		if (d->place == OUT)
+			break;
 	return d;
 }
 
