@@ -44,8 +44,9 @@ struct conn {
 static char		**text;
 static size_t		 *length;
 static double		 *due, *took;
-static struct conn	 *conn, **idle;
-static int64_t		  nconn = 64, n = 10000, rate, body_len = 300, nidle;
+static struct conn	 *conn, **idle;	/* a ring */
+static int64_t		  nconn = 64, n = 10000, rate, body_len = 300;
+static int64_t		  nidle, longest;	/* the one idle for longest */
 static int64_t		  started, done, good, refused, other;
 static int		  spoil, epoll;
 
@@ -56,7 +57,9 @@ static void	 next(struct conn *);
 static void	 on(struct conn *, uint32_t);
 static void	 push(struct conn *);
 static double	 percentile(double);
+static void	 rest(struct conn *);
 static void	 run(void);
+static struct conn *wake(void);
 
 int
 main(int argc, char *argv[])
@@ -168,7 +171,7 @@ dial(struct conn *c, const char *address, int port)
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &ev) == -1)
 		err(EX_TEMPFAIL, "epoll");
 	c->request = -1;
-	idle[nidle++] = c;
+	rest(c);
 }
 
 static void
@@ -180,7 +183,7 @@ run(void)
 
 	while (done < n) {
 		while (nidle > 0 && started < n && now() >= due[started])
-			next(idle[--nidle]);
+			next(wake());
 		ms = 1000;
 		if (nidle > 0 && started < n) {
 			wait = (due[started] - now()) * 1000;
@@ -250,7 +253,24 @@ on(struct conn *c, uint32_t events)
 	if (rate == 0 && started < n)
 		next(c);
 	else
-		idle[nidle++] = c;
+		rest(c);
+}
+
+static void
+rest(struct conn *c)
+{
+	idle[(longest + nidle++) % nconn] = c;
+}
+
+/* In turns, or the server would close those that are never used. */
+static struct conn *
+wake(void)
+{
+	struct conn	*c = idle[longest];
+
+	longest = (longest + 1) % nconn;
+	nidle--;
+	return c;
 }
 
 static int
