@@ -17,8 +17,8 @@ measure() {	# N NAME PACE-OPTION...: $p50, $p99
 	until_true 60 "[ \$(recv_count) -ge $((had + count)) ]"
 }
 
-idle=$(few 500 30)
-busy=$(few 20000 3000)
+idle=$(few 500 25)
+busy=$(few 20000 1500)
 note "$idle events at random gaps"
 measure "$idle" idle -g "$(few 250 100)"
 note "$busy events at 1,000 a second"

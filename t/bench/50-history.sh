@@ -2,7 +2,7 @@
 # Much history: draining beside it, and looking at it.
 . "${0%/*}/lib.sh"
 start_nginx
-rows=$(few 10000000 300000)
+rows=$(few 10000000 60000)
 n=$(few 100000 10000)
 
 drain() {	# $rate, beside $bare_rate
@@ -168,7 +168,7 @@ start hook-stat -l "$at"
 stat=$pid
 until_true 20 'curl -s -o "$work/metrics" "http://$at/readyz"'
 walls=''
-for i in 1 2 3 4 5 6; do
+for i in $(seq "$(few 6 3)"); do
 	took=$(curl -s -f -o "$work/metrics" -w '%{time_total}' \
 	    "http://$at/metrics") || die '/metrics fails'
 	walls="$walls $took"

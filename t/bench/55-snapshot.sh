@@ -4,7 +4,7 @@
 . "${0%/*}/lib.sh"
 start_pg max_prepared_transactions=10
 start_nginx
-n=$(few 300000 20000)
+n=$(few 300000 10000)
 held=
 
 hold() {	# DATABASE STATEMENTS: a session that stays open with them

@@ -4,7 +4,7 @@
 . "${0%/*}/lib.sh"
 days=$(few 10 3)
 rows=$(few 200000 20000)
-seconds=$(few 15 4)
+seconds=$(few 15 2)
 cat >"$work/one.sql" <<-'EOT'
 	insert into webhook_outbox (aggregate_id, event_type, payload)
 	values ('a', 'bench.event', '{"n":1}');

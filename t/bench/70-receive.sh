@@ -43,7 +43,7 @@ done
 [ "$(sql 'select count(*) from webhook_inbox')" = \
     "$(calc "$n * $(few 3 1)" %.0f)" ] || die 'not all were stored'
 settle
-post -r "$pace" -n "$(few 20000 3000)"
+post -r "$pace" -n "$(few 20000 1500)"
 
 # Each has been of use once.
 note 'idle connections'
