@@ -44,8 +44,8 @@ doctor_files(struct doctor *d)
 	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_max >= FILES_GOOD)
 		return 0;
 	return doctor_say(d, r.rlim_max < FILES_LEAST ? DOCTOR_FAIL :
-	    DOCTOR_WARN, NULL, "LimitNOFILE=65536 in the unit, or ulimit -n"
-	    " 65536", "only %" PRIu64 " files may be open at once, so that"
+	    DOCTOR_WARN, NULL, "LimitNOFILE=16384 in the unit, or ulimit -n"
+	    " 16384", "only %" PRIu64 " files may be open at once, so that"
 	    " many connections less a few", (uint64_t)r.rlim_max);
 }
 

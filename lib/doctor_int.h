@@ -21,7 +21,7 @@ int	 doctor_rows(struct doctor *, int rc) DB_CHECKED;
 /* Keep the reason of a failure that is not the database's: -1. */
 int	 doctor_fail(struct doctor *, int code, const char *why);
 
-/* doctor_plan.c, doctor_net.c: of the server. */
+/* doctor_server.c: of the server. */
 int	 doctor_plans(struct doctor *);
 int	 doctor_pooler(struct doctor *);
 int	 doctor_tls(struct doctor *);

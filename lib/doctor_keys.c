@@ -93,8 +93,9 @@ doctor_sealed(struct doctor *d)
 		return 0;
 	if (clear == 0 || (sealed == 0 && !d->seal.set))
 		return doctor_say(d, DOCTOR_WARN, "HOOK_KEY_FILE",
-		    "openssl rand -hex 32 >/etc/hook/key; chmod 600"
-		    " /etc/hook/key", "there is none: secrets lie in clear,"
+		    "install -d -m 700 /etc/credstore; (umask 077; openssl"
+		    " rand -hex 32 >/etc/credstore/hook.key)",
+		    "there is none: secrets lie in clear,"
 		    " in every backup too");
 	if (db_col(&d->db, 0, 2) != NULL) {
 		snprintf(object, sizeof(object), "subscription %s",

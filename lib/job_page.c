@@ -41,6 +41,10 @@ job_page_ordered(struct store *s, const struct stmt *st, int64_t now_ms)
 	return start(s, st, now_ms, 1);
 }
 
+/*
+ * Before the last ones are sent, so that none waits for the database: while it
+ * writes a batch of outcomes, a fast endpoint takes hundreds.
+ */
 static int
 wants(const struct lane *l, int64_t now_ms)
 {
