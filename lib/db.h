@@ -34,6 +34,7 @@ struct db {
 	const char		*tool;
 	int			 connecting, sending, wants_write;
 	int			 any_schema;	/* set before db_open() */
+	int			 patient;	/* db_open() waits for setup */
 	int64_t			 connect_by_ms;	/* CLOCK_MONOTONIC */
 	char			 sqlstate[6];	/* "" until one fails */
 	int			 code;		/* sysexits code, or 0 */

@@ -23,8 +23,16 @@
 #define CONNECT_TIMEOUT	"10"	/* seconds, unless conninfo says otherwise */
 #define TCP_TIMEOUT_MS	"30000"	/* a host that vanished is noticed */
 
+/* What db.connecting waits for. */
+enum { LOGIN = 1, SETUP, VERSION_ROW };
+
 static int	 connected(struct db *);
 static int	 finish_connect(struct db *);
+static int	 good_setup(struct db *);
+static int	 log_in(struct db *);
+static int	 next_to_connect(struct db *);
+static int	 send_setup(struct db *);
+static int	 step_sent(struct db *);
 
 /*
  * Everything a session needs, in one round trip.  Timeouts that a role or a
@@ -32,22 +40,27 @@ static int	 finish_connect(struct db *);
  * their size instead.  jit costs more than it gives on short statements.
  */
 static const char setup[] =
-    "select set_config('search_path', quote_ident($1) || ', pg_temp', false),"
+    "select pg_is_in_recovery()"
+    "  or current_setting('default_transaction_read_only')::boolean,"
+    " exists (select from pg_class c join pg_namespace n"
+    "  on n.oid = c.relnamespace where n.nspname = $1"
+    "  and c.relname = 'webhook_migrations'),"
+    " set_config('search_path', quote_ident($1) || ', pg_temp', false),"
     " set_config('TimeZone', 'UTC', false),"
     " set_config('DateStyle', 'ISO, YMD', false),"
     " set_config('IntervalStyle', 'postgres', false),"
     " set_config('bytea_output', 'hex', false),"
+    " set_config('standard_conforming_strings', 'on', false),"
+    " set_config('array_nulls', 'on', false),"
     " set_config('jit', 'off', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " (select count(set_config(name, '0', false)) from pg_settings"
     "  where name in ('statement_timeout', 'lock_timeout',"
     "  'idle_in_transaction_session_timeout', 'idle_session_timeout',"
-    "  'transaction_timeout')),"
-    " pg_is_in_recovery()"
-    "  or current_setting('default_transaction_read_only')::boolean,"
-    " exists (select from pg_class c join pg_namespace n"
-    "  on n.oid = c.relnamespace where n.nspname = $1"
-    "  and c.relname = 'webhook_migrations')";
+    "  'transaction_timeout'))";
+
+static const char version_row[] =
+    "select coalesce(max(version), 0) from webhook_migrations";
 
 static const char *
 schema(void)
@@ -64,6 +77,14 @@ now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* A server's notices are no business of a pipeline's stderr. */
+static void
+no_notice(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
 }
 
 int
@@ -103,9 +124,10 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 	db->conn = PQconnectStartParams(key, val, 1);
 	if (db->conn == NULL)
 		return db_fail(db, EX_TEMPFAIL, "out of memory");
+	PQsetNoticeProcessor(db->conn, no_notice, NULL);
 	if (PQstatus(db->conn) == CONNECTION_BAD)
 		return db_failed_conn(db);
-	db->connecting = 1;
+	db->connecting = LOGIN;
 	db->wants_write = 1;
 	db->connect_by_ms = now_ms() + atoi(CONNECT_TIMEOUT) * 1000;
 	return 0;
@@ -119,6 +141,7 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 
 	if (db_start(db, conninfo, tool) == -1)
 		return -1;
+	db->patient = 1;
 	while ((rc = db_step(db)) == 0) {
 		if (db->wait != NULL) {
 			if (db->wait(db->wait_arg, db_socket(db),
@@ -129,7 +152,8 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 		}
 		pfd.fd = db_socket(db);
 		pfd.events = db->wants_write ? POLLOUT : POLLIN;
-		rc = poll(&pfd, 1, atoi(CONNECT_TIMEOUT) * 1000);
+		rc = poll(&pfd, 1, db->connecting == LOGIN ?
+		    atoi(CONNECT_TIMEOUT) * 1000 : -1);
 		if (rc == 0)
 			return db_fail(db, EX_TEMPFAIL,
 			    "database: no answer within %s s",
@@ -138,7 +162,7 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 			return db_fail(db, EX_TEMPFAIL, "poll: %s",
 			    strerror(errno));
 	}
-	return rc == 1 ? 0 : -1;
+	return rc == 1 && PQsetnonblocking(db->conn, 0) == 0 ? 0 : -1;
 }
 
 PGresult *
@@ -176,12 +200,16 @@ db_await(struct db *db, int sent)
 int
 db_step(struct db *db)
 {
-	PGresult	*r;
-
 	if (db->conn == NULL)
 		return -1;
-	if (db->connecting)
-		return finish_connect(db);
+	return db->connecting ? finish_connect(db) : step_sent(db);
+}
+
+static int
+step_sent(struct db *db)
+{
+	PGresult	*r;
+
 	if (db->wants_write) {
 		switch (PQflush(db->conn)) {
 		case -1:
@@ -209,57 +237,104 @@ db_step(struct db *db)
 	return 0;
 }
 
+/*
+ * A server may stop at any moment of this.  db_open() waits for one that has
+ * let it in, since a migration may hold what is asked for.
+ */
 static int
 finish_connect(struct db *db)
 {
-	PostgresPollingStatusType	 how = PQconnectPoll(db->conn);
+	int	 rc = db->connecting == LOGIN ? log_in(db) : step_sent(db);
 
-	switch (how) {
+	if (rc == 1)
+		rc = next_to_connect(db);
+	if (rc == 0 && now_ms() >= db->connect_by_ms &&
+	    (db->connecting == LOGIN || !db->patient))
+		return db_fail(db, EX_TEMPFAIL, "database: no answer"
+		    " within %s s", CONNECT_TIMEOUT);
+	return rc;
+}
+
+static int
+log_in(struct db *db)
+{
+	switch (PQconnectPoll(db->conn)) {
 	case PGRES_POLLING_OK:
-		db->connecting = db->wants_write = 0;
-		return connected(db) == -1 ? -1 : 1;
+		return 1;
 	case PGRES_POLLING_READING:
+		db->wants_write = 0;
+		return 0;
 	case PGRES_POLLING_WRITING:
-		db->wants_write = how == PGRES_POLLING_WRITING;
-		if (now_ms() >= db->connect_by_ms)
-			return db_fail(db, EX_TEMPFAIL, "database: no answer"
-			    " within %s s", CONNECT_TIMEOUT);
+		db->wants_write = 1;
 		return 0;
 	default:
 		return db_failed_conn(db);
 	}
 }
 
-/* A server's notices are no business of a pipeline's stderr. */
-static void
-no_notice(void *arg, const char *text)
+/* One thing is done: send the next; 1 when there is none. */
+static int
+next_to_connect(struct db *db)
 {
-	(void)arg;
-	(void)text;
+	int	 sent;
+
+	switch (db->connecting) {
+	case LOGIN:
+		sent = PQsetnonblocking(db->conn, 1) == 0 && send_setup(db);
+		break;
+	case SETUP:
+		if (good_setup(db) == -1)
+			return -1;
+		if (db->any_schema) {
+			db->connecting = 0;
+			return 1;
+		}
+		sent = PQsendQuery(db->conn, version_row);
+		break;
+	default:
+		db->connecting = 0;
+		return db_version_is(db, db_int(db, 0, 0)) == -1 ? -1 : 1;
+	}
+	if (!sent)
+		return db_failed_conn(db);
+	db->connecting++;
+	db->sending = db->wants_write = 1;
+	return 0;
 }
 
-/* A fresh connection: make it a session of ours, or refuse it. */
+/* Make the connection a session of ours. */
 static int
-connected(struct db *db)
+send_setup(struct db *db)
 {
 	const char	*val[] = { schema() };
 
-	PQsetNoticeProcessor(db->conn, no_notice, NULL);
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
-	if (db_keep(db, db_await(db, PQsendQueryParams(db->conn, setup, 1,
-	    NULL, val, NULL, NULL, 0))) == -1)
-		return -1;
-	if (*db_col(db, 0, 8) == 't')
+	return PQsendQueryParams(db->conn, setup, 1, NULL, val, NULL, NULL,
+	    0);
+}
+
+/* Is it one that we can use? */
+static int
+good_setup(struct db *db)
+{
+	if (*db_col(db, 0, 0) == 't')
 		return db_fail(db, EX_TEMPFAIL,
 		    "database: server is read-only");
-	if (db->any_schema)
-		return 0;
-	if (*db_col(db, 0, 9) == 'f')
+	if (!db->any_schema && *db_col(db, 0, 1) == 'f')
 		return db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
-		    " tables: run hook-migrate", val[0]);
-	return db_exec(db, "select coalesce(max(version), 0)"
-	    " from webhook_migrations") == -1 ? -1 : db_version_is(db,
-	    db_int(db, 0, 0));
+		    " tables: run hook-migrate", schema());
+	return 0;
+}
+
+/* All of it, waiting. */
+static int
+connected(struct db *db)
+{
+	if (db_keep(db, db_await(db, send_setup(db))) == -1 ||
+	    good_setup(db) == -1)
+		return -1;
+	return db->any_schema ? 0 : db_exec(db, version_row) == -1 ? -1 :
+	    db_version_is(db, db_int(db, 0, 0));
 }
 
 int
@@ -298,29 +373,6 @@ db_plan_by_index(struct db *db)
 }
 
 int
-db_listen(struct db *db, const char *follower)
-{
-	char	 sql[128], *channel;
-	PGresult *r;
-	int	 rc;
-	const char *val[] = { follower };
-
-	r = db_await(db, PQsendQueryParams(db->conn,
-	    "select webhook_channel($1)", 1, NULL, val, NULL, NULL, 0));
-	if (db_keep(db, r) == -1)
-		return -1;
-	channel = PQescapeIdentifier(db->conn, db_col(db, 0, 0),
-	    db_len(db, 0, 0));
-	if (channel == NULL)
-		return db_failed_conn(db);
-	rc = snprintf(sql, sizeof(sql), "listen %s", channel);
-	PQfreemem(channel);
-	if (rc < 0 || (size_t)rc >= sizeof(sql))
-		return db_fail(db, EX_SOFTWARE, "channel name too long");
-	return db_exec(db, sql);
-}
-
-int
 db_settings(struct db *db)
 {
 	if (db_exec(db, "reset session authorization") == -1 ||
@@ -335,41 +387,6 @@ db_fresh(struct db *db)
 {
 	db->nready = 0;
 	return db_exec(db, "discard all") == -1 ? -1 : connected(db);
-}
-
-int
-db_notified(struct db *db)
-{
-	PGnotify	*n;
-	int		 some = 0;
-
-	if (db->conn == NULL || db->connecting)
-		return 0;
-	while ((n = PQnotifies(db->conn)) != NULL) {
-		if (some < 2)
-			some = *n->extra != '\0' ? 2 : 1;
-		PQfreemem(n);
-	}
-	return some;
-}
-
-int
-db_wait(struct db *db, int timeout_ms)
-{
-	struct pollfd	 pfd = { .fd = db_socket(db), .events = POLLIN };
-
-	if (db_notified(db))
-		return 1;
-	switch (poll(&pfd, 1, timeout_ms)) {
-	case -1:
-		return errno == EINTR ? 0 : db_fail(db, EX_TEMPFAIL, "poll: %s",
-		    strerror(errno));
-	case 0:
-		return 0;
-	}
-	if (PQconsumeInput(db->conn) == 0)
-		return db_failed_conn(db);
-	return db_notified(db);
 }
 
 int

@@ -218,6 +218,44 @@ kill -HUP "$rcv_pid"
 try 'SIGHUP does no harm' <<'EOT'
 post() == 202
 EOT
+stop "$rcv_pid"
+
+# A server that lets in, and then says nothing
+cat >"$work/mute.pl" <<'EOT'
+use strict;
+use IO::Socket::INET;
+my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
+$| = 1;
+print $s->sockport, "\n";
+my @in;
+while (my $c = $s->accept) {
+	while (sysread($c, my $b, 4) == 4) {
+		my $n = unpack 'N', $b;
+		sysread $c, $b, $n - 4;
+		last if $n != 8;
+		syswrite $c, 'N';	# no TLS
+	}
+	syswrite $c, 'R' . pack('NN', 8, 0) . 'Z' . pack('N', 5) . 'I';
+	push @in, $c;
+	print "in\n";
+}
+EOT
+start perl "$work/mute.pl"
+mute=$pid mute_out=$out
+wait_for 10 '[ -s "$mute_out" ]'
+receiver -d "host=127.0.0.1 port=$(head -n 1 "$mute_out")"
+wait_for 10 'grep -q in "$mute_out"'
+try 'a database that is mute after the login stops nobody' <<'EOT'
+my $t = time;
+my @r = (get('/healthz'), get('/readyz'), post());
+printf "%s after %.2f s\n", "@r", time - $t;
+same("@r", '200 503 503') && time - $t < 4 && $head =~ /^Retry-After: \d/m
+EOT
+stop "$rcv_pid"
+is "$rc" 0 '... and it ends when it is told to'
+stop "$mute"
+
+receiver
 start hook-receive -l "127.0.0.1:$RCV_PORT"
 rc=0
 wait "$pid" || rc=$?
