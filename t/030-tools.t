@@ -17,6 +17,16 @@ is "$(PGPASSWORD=wrong psql -XAt -h 127.0.0.1 -c 'select 1' 2>&1 |
     '... that strangers on this machine cannot enter'
 run pg-tmp start "$work/pg"
 exits 64 'a folder holds one cluster'
+mkdir "$work/bin"
+PG_BIN=$work/bin run pg-tmp start "$work/other"
+exits 69 'a folder without a server is said to be'
+printf '#!/bin/sh\necho mine\nexit 1\n' >"$work/bin/initdb"
+chmod 755 "$work/bin" "$work/bin/initdb"
+PG_BIN=$work/bin run pg-tmp start "$work/other"
+is "$rc $(head -n 1 "$work/err")" '70 mine' \
+    '... PG_BIN names whose initdb is run'
+PG_BIN=bin run pg-tmp start "$work/other"
+exits 64 '... in full'
 pg-tmp stop "$work/pg" -m immediate
 run sql 'select 1'
 exits 2 'stop -m immediate stops it'

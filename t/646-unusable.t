@@ -40,12 +40,8 @@ from webhook_subscriptions w where w.id = subscription_id
 delete from webhook_secrets s using webhook_subscriptions w
 where w.id = subscription_id and name = 'bare';
 update webhook_subscriptions set state = 'paused' where name = 'paused';
-create extension pg_surgery;
-select reltoastrelid::regclass as toast from pg_class where oid =
-    (select tableoid from webhook_outbox where event_type = 'toast') \gset
-select array_agg(ctid) as rows from :toast \gset
-select heap_force_kill(:'toast', :'rows'::tid[]);
 EOT
+damage
 
 fanout -i 100ms
 worker -i 500ms -j 8

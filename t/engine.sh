@@ -9,6 +9,8 @@
 #	ids [-a] PATH		webhook-ids that the sink got there, each once,
 #				sorted; with -a as they first came
 #	now_ms			milliseconds since 1970
+#	damage			the first large payload of the day loses its
+#				bytes, as on a broken disk
 #	old_server		until the server has run for so long that leases
 #				that ran out are taken over
 . "$top/t/wire.sh"
@@ -48,6 +50,21 @@ ids() {
 
 now_ms() {
 	date +%s%3N
+}
+
+# pg_surgery would do, but is not in PostgreSQL 13, nor in every packaging.
+damage() {
+	psql -X -q -v ON_ERROR_STOP=1 <<-'EOT'
+	select max(reltoastrelid)::regclass as toast from pg_class
+	where oid in (select tableoid from webhook_outbox) \gset
+	begin;
+	update pg_class set relkind = 'r' where oid = :'toast'::regclass;
+	delete from :toast
+	where chunk_id = (select min(chunk_id) from :toast);
+	update pg_class set relkind = 't' where oid = :'toast'::regclass;
+	commit;
+	vacuum :toast;
+	EOT
 }
 
 old_server() {

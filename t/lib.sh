@@ -33,6 +33,8 @@ case $BUILD in /*) ;; *) BUILD=$top/$BUILD ;; esac
 for d in /usr/lib/postgresql/*/bin; do
 	[ ! -x "$d/psql" ] || PATH=$d:$PATH
 done
+# Another server to test may bring only some of the clients.
+PATH=${PG_BIN:+$PG_BIN:}$PATH
 PATH=$BUILD:$top/scripts:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/hook-${0##*/}.XXXXXX") || exit
 chmod 711 "$work"
