@@ -51,7 +51,6 @@ static const char setup[] =
     " set_config('IntervalStyle', 'postgres', false),"
     " set_config('bytea_output', 'hex', false),"
     " set_config('standard_conforming_strings', 'on', false),"
-    " set_config('array_nulls', 'on', false),"
     " set_config('jit', 'off', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " (select count(set_config(name, '0', false)) from pg_settings"
