@@ -68,7 +68,6 @@ static const struct verb {
 };
 
 static int	 by_ids(struct args *, struct db *, const char *);
-static int	 count_rows(struct args *, struct db *);
 static void	 list_kind(struct args *, struct db *, int);
 static int64_t	 age(int, const char *);
 static int64_t	 number(int, const char *);
@@ -245,21 +244,12 @@ list_kind(struct args *a, struct db *db, int kind)
 }
 
 static int
-count_rows(struct args *a, struct db *db)
-{
-	struct select	*s = &a->sel;
-
-	return db_run(db, &stmt_dlq_count, DB_ARGS(s->subscription, s->tenant,
-	    s->type, s->prefix, select_since(s), select_until(s), a->kind));
-}
-
-static int
 count(struct args *a, struct db *db)
 {
 	if (a->argc != 1)
 		usage(EX_USAGE);
 	open_db(a, db);
-	if (count_rows(a, db) == -1)
+	if (dlq_count(db, &a->sel, a->kind) == -1)
 		fail(db);
 	printf("%s\n", db_col(db, 0, 0));
 	put(fflush(stdout));

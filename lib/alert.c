@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "alert.h"
+#include "dlq.h"
 #include "stmt.h"
 
 #define NUMBER	24	/* bytes of a bigint's text */
@@ -31,20 +32,21 @@ alert_judge(struct db *db, struct select *s, const char *kind,
 {
 	struct over	 o = { given(each), ALERT_OK, 0, BUF_INIT(8192) };
 	char		 warn[NUMBER], crit[NUMBER], age[NUMBER];
+	struct dlq_days	 d;
 	int		 level = ALERT_UNKNOWN;
 
 	if (db_exec(db, "begin isolation level repeatable read") == -1)
 		return level;
-	if (o.asked && db_run(db, &stmt_dlq_over, DB_ARGS(s->subscription,
-	    s->tenant, s->type, s->prefix, select_since(s), select_until(s),
-	    kind, text(warn, each->warn), text(crit, each->crit),
-	    text(age, each->age_s))) == -1)
+	if (o.asked && (dlq_days(db, DLQ_DEAD, select_since(s),
+	    select_until(s), &d) == -1 || db_run(db, &stmt_dlq_over,
+	    DB_ARGS(s->subscription, s->tenant, s->type, s->prefix,
+	    select_since(s), select_until(s), kind, text(warn, each->warn),
+	    text(crit, each->crit), text(age, each->age_s), d.from,
+	    d.until)) == -1))
 		return level;
 	if (o.asked && list(db, &o) == -1)
 		level = -1;
-	else if (db_run(db, &stmt_dlq_count, DB_ARGS(s->subscription,
-	    s->tenant, s->type, s->prefix, select_since(s), select_until(s),
-	    kind)) != -1)
+	else if (dlq_count(db, s, kind) != -1)
 		level = line(db, all, &o, b);
 	buf_free(&o.lines);
 	return level;

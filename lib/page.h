@@ -6,13 +6,15 @@
 #define PAGE_H
 
 #include "db.h"
+#include "dlq.h"
 #include "select.h"
 
 #define PAGE_ROWS	1000
 
 struct page {
-	int	 messages;		/* of the inbox, or deliveries */
-	char	 at[64], id[24];	/* after these */
+	int		 messages;	/* of the inbox, or deliveries */
+	char		 at[64], id[24]; /* after these */
+	struct dlq_days	 days;		/* "": not known yet */
 };
 
 void	 page_first(struct page *, int messages);

@@ -6,6 +6,8 @@
 --   $5  timestamptz  finished then or later, or null
 --   $6  timestamptz  finished before, or null
 --   $7  text         delivery or message: only this kind, or null
+--   $8  timestamptz  no delivery finished before that,
+--   $9  timestamptz  or from then on (see dlq-days)
 -- One row: count; age of the oldest in seconds, or null; how many
 -- subscriptions, and sources; the one with most, in words, and its count.
 with per as (
@@ -20,6 +22,8 @@ with per as (
 	    and ($5::timestamptz is null or finished_at >= $5)
 	    and ($6::timestamptz is null or finished_at < $6)
 	    and ($7::text is null or kind = $7)
+	    and (kind = 'message' or finished_at >= $8::timestamptz
+		and finished_at < $9::timestamptz)
 	group by subscription_id, source
 ), worst as (
 	select case when source is null then 'subscription ' || subscription_id

@@ -6,8 +6,8 @@
 --   $5  text         only this tenant, or null
 --   $6  text         only this event type, or null
 --   $7  text         only types that begin so and go on, or null
---   $8  timestamptz  finished then or later, or null
---   $9  timestamptz  finished before, or null
+--   $8  timestamptz  finished then or later: see dlq-days
+--   $9  timestamptz  finished before
 -- Rows: as below; the last one's finished_at and id lead to the next page.
 -- A keyset instead of a cursor: no snapshot is kept while somebody reads on.
 select id, kind, subscription_id, tenant, event_id, event_type, state,
@@ -18,8 +18,7 @@ where (finished_at, id) > ($1::timestamptz, $2::bigint)
     and ($5::text is null or tenant = $5)
     and ($6::text is null or event_type = $6)
     and ($7::text is null or starts_with(event_type, $7) and event_type <> $7)
-    and ($8::timestamptz is null or finished_at >= $8)
-    and ($9::timestamptz is null or finished_at < $9)
+    and finished_at >= $8::timestamptz and finished_at < $9::timestamptz
     and kind = 'delivery'
 order by finished_at, id
 limit $3::integer

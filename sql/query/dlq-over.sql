@@ -10,6 +10,8 @@
 --   $8  bigint       warn from so many on, or null
 --   $9  bigint       critical from so many on, or null
 --   $10 bigint       warn when the oldest waits for so many seconds, or null
+--   $11 timestamptz  no delivery finished before that,
+--   $12 timestamptz  or from then on (see dlq-days)
 -- Rows, the worst first, 20 at most: 1 warning or 2 critical; which, in words;
 -- count; age of the oldest in seconds; how to list them; how many there are.
 with per as (
@@ -25,6 +27,8 @@ with per as (
 	    and ($5::timestamptz is null or finished_at >= $5)
 	    and ($6::timestamptz is null or finished_at < $6)
 	    and ($7::text is null or kind = $7)
+	    and (kind = 'message' or finished_at >= $11::timestamptz
+		and finished_at < $12::timestamptz)
 	group by subscription_id, source
 ), judged as (
 	select p.*, case when n >= $9::bigint then 2
