@@ -96,7 +96,8 @@ wait "$holder"
 sql 'drop function webhook_snapshot();
     alter function webhook_snapshot_now() rename to webhook_snapshot'
 
-# Roles.
+# Roles.  Up to PostgreSQL 14 everybody may make objects in public.
+sql 'revoke create on schema public from public'
 is "$(brief roles)" 'ok -' 'roles: ok'
 while IFS='|' read -r finding how; do
 	sql "$how"

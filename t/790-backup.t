@@ -308,6 +308,12 @@ is "$(tail -n 1 "$ids")" evt_other '... since it was sent, not the other one'
 # What a drill can't do.
 drill pitr "$work"
 exits 65 'a folder that is no backup'
+mkdir -p "$work/old/pg_tblspc"
+echo 9.6 >"$work/old/PG_VERSION"
+drill pitr "$work/old"
+exits 69 'a backup of another PostgreSQL'
+like "$(cat "$work/err")" 'of PostgreSQL 9.6, not 1[0-9]+: .*PG_BIN' \
+    '... says how to name its server'
 for args in '' nonsense 'dump -t x' 'pitr' 'dump x'; do
 	# shellcheck disable=SC2086 # several words
 	drill $args
