@@ -14,17 +14,19 @@
 #define ACK_BATCH	1000	/* messages a statement */
 #define BEAT_MS		60000
 
-enum { ID, FENCE, OUTCOME, PAUSE, STATUS, SIGNAL, ERROR, TAIL, COLUMNS };
+enum { ID, FENCE, OUTCOME, PAUSE, STATUS, SIGNAL, ERROR, TAIL, MESSAGE,
+    COLUMNS };
 
 static int	 ack_some(struct feed *, struct parcel *, size_t);
 static int	 by_id(const void *, const void *);
 static struct parcel *claimed(const struct db *, int, int64_t);
-static int	 contents(struct feed *, struct parcel *, int);
+static int	 contents(struct feed *, struct parcel **);
 static char	*field(const struct db *, int, int);
 static int64_t	*ids_of(const struct db *);
 static int64_t	 lease_end(const struct feed *, int64_t);
 static int	 look(struct feed *, size_t, int);
 static void	 name(struct feed *);
+static void	 named(struct feed *, const struct parcel *);
 static int	 out_of_memory(struct feed *);
 static int	 put(struct feed *, const struct parcel *, size_t);
 static int	 session(struct feed *);
@@ -33,7 +35,8 @@ void
 feed_init(struct feed *f)
 {
 	static const enum arr_type type[COLUMNS] = { ARR_INT8, ARR_INT8,
-	    ARR_TEXT, ARR_INT8, ARR_INT4, ARR_INT4, ARR_TEXT, ARR_BYTEA };
+	    ARR_TEXT, ARR_INT8, ARR_INT4, ARR_INT4, ARR_TEXT, ARR_BYTEA,
+	    ARR_TEXT };
 	size_t	 i;
 
 	name(f);
@@ -151,10 +154,9 @@ feed_claim(struct feed *f, size_t most, int head, struct parcel **list)
 		end = &p->next;
 		n++;
 	}
-	if (n > 0 && contents(f, *list, n) == -1) {
+	if (n > 0 && (n = contents(f, list)) == -1) {
 		parcel_free(*list);	/* their lease will end */
 		*list = NULL;
-		return -1;
 	}
 	return n;
 }
@@ -225,24 +227,31 @@ field(const struct db *db, int row, int col)
 	return strdup(s == NULL ? "" : s);
 }
 
-/* What is in the messages that were claimed; bytea comes as \x and hex. */
+/*
+ * What is in the messages that were claimed; bytea comes as \x and hex.  One
+ * that was deleted in between is taken off the list.  How many are left.
+ */
 static int
-contents(struct feed *f, struct parcel *p, int n)
+contents(struct feed *f, struct parcel **list)
 {
-	const struct parcel *i;
+	struct parcel	*p;
 	size_t		 len;
-	int		 row;
+	int		 row = 0, rows;
 
 	arr_reset(&f->col[ID]);
-	for (i = p; i != NULL; i = i->next)
-		arr_int8(&f->col[ID], i->id);
+	for (p = *list; p != NULL; p = p->next)
+		arr_int8(&f->col[ID], p->id);
 	if (arr_failed(&f->col[ID]))
 		return out_of_memory(f);
-	row = db_runv(&f->db, &stmt_inbox_read, 2, (struct db_arg []){
+	rows = db_runv(&f->db, &stmt_inbox_read, 2, (struct db_arg []){
 		arr_arg(&f->col[ID]), { f->json ? "t" : "f", DB_TEXT } });
-	if (row == -1)
-		return -1;
-	for (row = 0; row < n && p != NULL; row++, p = p->next) {
+	while (rows != -1 && (p = *list) != NULL) {
+		if (row == rows || db_int(&f->db, row, 0) != p->id) {
+			*list = p->next;
+			p->next = NULL;
+			parcel_free(p);
+			continue;
+		}
 		len = (db_len(&f->db, row, 4) - 2) / 2;
 		if ((p->message_id = field(&f->db, row, 1)) == NULL ||
 		    (p->received_at = field(&f->db, row, 3)) == NULL ||
@@ -256,8 +265,10 @@ contents(struct feed *f, struct parcel *p, int n)
 			len = 0;
 		p->len = len;
 		p->is_json = f->json && *db_col(&f->db, row, 5) == 't';
+		row++;
+		list = &p->next;
 	}
-	return 0;
+	return rows;
 }
 
 static int
@@ -279,16 +290,17 @@ feed_renew(struct feed *f, struct parcel *const *all, size_t n)
 
 	arr_reset(&f->col[ID]);
 	arr_reset(&f->col[FENCE]);
-	for (i = 0; i < n; i++) {
-		arr_int8(&f->col[ID], all[i]->id);
-		arr_int8(&f->col[FENCE], all[i]->fence);
-	}
-	if (arr_failed(&f->col[ID]) || arr_failed(&f->col[FENCE]))
+	arr_reset(&f->col[MESSAGE]);
+	for (i = 0; i < n; i++)
+		named(f, all[i]);
+	if (arr_failed(&f->col[ID]) || arr_failed(&f->col[FENCE]) ||
+	    arr_failed(&f->col[MESSAGE]))
 		return out_of_memory(f);
 	snprintf(lease, sizeof(lease), "%" PRId64, f->lease_ms);
-	rows = db_runv(&f->db, &stmt_inbox_renew, 4, (struct db_arg []){
+	rows = db_runv(&f->db, &stmt_inbox_renew, 5, (struct db_arg []){
 		{ f->name, DB_TEXT }, { lease, DB_TEXT },
-		arr_arg(&f->col[ID]), arr_arg(&f->col[FENCE]) });
+		arr_arg(&f->col[ID]), arr_arg(&f->col[FENCE]),
+		arr_arg(&f->col[MESSAGE]) });
 	if (rows == -1)
 		return -1;
 	if ((ids = ids_of(&f->db)) == NULL)
@@ -299,6 +311,15 @@ feed_renew(struct feed *f, struct parcel *const *all, size_t n)
 			all[i]->until_ms = lease_end(f, start_ms);
 	free(ids);
 	return 0;
+}
+
+/* Which message it is, whatever a restore has made of its number. */
+static void
+named(struct feed *f, const struct parcel *p)
+{
+	arr_int8(&f->col[ID], p->id);
+	arr_int8(&f->col[FENCE], p->fence);
+	arr_bytes(&f->col[MESSAGE], p->message_id, strlen(p->message_id));
 }
 
 /* The first column of the last result, sorted. */
@@ -348,12 +369,13 @@ ack_some(struct feed *f, struct parcel *p, size_t n)
 
 	if (put(f, p, n) == -1)
 		return out_of_memory(f);
-	rows = db_runv(&f->db, &stmt_inbox_ack, 10, (struct db_arg []){
+	rows = db_runv(&f->db, &stmt_inbox_ack, 11, (struct db_arg []){
 		{ f->name, DB_TEXT }, { f->source, DB_TEXT },
 		arr_arg(&col[ID]), arr_arg(&col[FENCE]),
 		arr_arg(&col[OUTCOME]), arr_arg(&col[PAUSE]),
 		arr_arg(&col[STATUS]), arr_arg(&col[SIGNAL]),
-		arr_arg(&col[ERROR]), arr_arg(&col[TAIL]) });
+		arr_arg(&col[ERROR]), arr_arg(&col[TAIL]),
+		arr_arg(&col[MESSAGE]) });
 	if (rows == -1)
 		return -1;
 	if ((ids = ids_of(&f->db)) == NULL)
@@ -380,8 +402,7 @@ put(struct feed *f, const struct parcel *p, size_t n)
 	for (i = 0; i < COLUMNS; i++)
 		arr_reset(&col[i]);
 	for (; n > 0; n--, p = p->next) {
-		arr_int8(&col[ID], p->id);
-		arr_int8(&col[FENCE], p->fence);
+		named(f, p);
 		arr_bytes(&col[OUTCOME], p->outcome, strlen(p->outcome));
 		arr_int8(&col[PAUSE], p->pause_ms);
 		if (p->status == -1)

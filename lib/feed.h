@@ -32,7 +32,7 @@ struct feed {
 	int		 no_source;	/* there is none, as feed_open() saw */
 	int		 asleep;
 	struct arr	 released;	/* keys of what was finished */
-	struct arr	 col[8];
+	struct arr	 col[9];
 };
 
 void	 feed_init(struct feed *);
