@@ -24,42 +24,36 @@
 #define TCP_TIMEOUT_MS	"30000"	/* a host that vanished is noticed */
 
 /* What db.connecting waits for. */
-enum { LOGIN = 1, SETUP, VERSION_ROW };
+enum { LOGIN = 1, SETUP };
 
 static int	 connected(struct db *);
 static int	 finish_connect(struct db *);
-static int	 good_setup(struct db *);
+static int	 good_setup(struct db *, int);
 static int	 log_in(struct db *);
-static int	 next_to_connect(struct db *);
 static int	 send_setup(struct db *);
 static int	 step_sent(struct db *);
 
 /*
- * Everything a session needs, in one round trip.  Timeouts that a role or a
+ * Everything a session needs, in one round trip; settings by SET, which costs
+ * a tenth of what set_config() and pg_settings do.  Timeouts that a role or a
  * database sets would end our statements at random; ours are bounded by
  * their size instead.  jit costs more than it gives on short statements.
  */
 static const char setup[] =
-    "select pg_is_in_recovery()"
-    "  or current_setting('default_transaction_read_only')::boolean,"
-    " exists (select from pg_class c join pg_namespace n"
-    "  on n.oid = c.relnamespace where n.nspname = $1"
-    "  and c.relname = 'webhook_migrations'),"
-    " set_config('search_path', quote_ident($1) || ', pg_temp', false),"
-    " set_config('TimeZone', 'UTC', false),"
-    " set_config('DateStyle', 'ISO, YMD', false),"
-    " set_config('IntervalStyle', 'postgres', false),"
-    " set_config('bytea_output', 'hex', false),"
-    " set_config('standard_conforming_strings', 'on', false),"
-    " set_config('jit', 'off', false),"
-    " set_config('default_transaction_isolation', 'read committed', false),"
-    " (select count(set_config(name, '0', false)) from pg_settings"
-    "  where name in ('statement_timeout', 'lock_timeout',"
-    "  'idle_in_transaction_session_timeout', 'idle_session_timeout',"
-    "  'transaction_timeout'))";
+    "set TimeZone = 'UTC'; set DateStyle = 'ISO, YMD';"
+    " set IntervalStyle = 'postgres'; set bytea_output = 'hex';"
+    " set standard_conforming_strings = on; set jit = off;"
+    " set default_transaction_isolation = 'read committed';"
+    " set statement_timeout = 0; set lock_timeout = 0;"
+    " set idle_in_transaction_session_timeout = 0;";
+static const char since_14[] = " set idle_session_timeout = 0;";
+static const char since_17[] = " set transaction_timeout = 0;";
+static const char look[] = " select pg_is_in_recovery()"
+    " or current_setting('default_transaction_read_only')::boolean";
+static const char version_too[] =
+    ", (select coalesce(max(version), 0) from webhook_migrations)";
 
-static const char version_row[] =
-    "select coalesce(max(version), 0) from webhook_migrations";
+#define NO_TABLE	"42P01"		/* sqlstate */
 
 static const char *
 schema(void)
@@ -243,10 +237,21 @@ step_sent(struct db *db)
 static int
 finish_connect(struct db *db)
 {
-	int	 rc = db->connecting == LOGIN ? log_in(db) : step_sent(db);
+	int	 rc;
 
-	if (rc == 1)
-		rc = next_to_connect(db);
+	if (db->connecting == SETUP) {
+		if ((rc = step_sent(db)) != 0) {
+			db->connecting = 0;
+			return good_setup(db, rc) == -1 ? -1 : 1;
+		}
+	} else if ((rc = log_in(db)) == 1) {
+		if (PQsetnonblocking(db->conn, 1) == -1 ||
+		    send_setup(db) == 0)
+			return db_failed_conn(db);
+		db->connecting = SETUP;
+		db->sending = db->wants_write = 1;
+		rc = 0;
+	}
 	if (rc == 0 && now_ms() >= db->connect_by_ms &&
 	    (db->connecting == LOGIN || !db->patient))
 		return db_fail(db, EX_TEMPFAIL, "database: no answer"
@@ -271,69 +276,46 @@ log_in(struct db *db)
 	}
 }
 
-/* One thing is done: send the next; 1 when there is none. */
-static int
-next_to_connect(struct db *db)
-{
-	int	 sent;
-
-	switch (db->connecting) {
-	case LOGIN:
-		sent = PQsetnonblocking(db->conn, 1) == 0 && send_setup(db);
-		break;
-	case SETUP:
-		if (good_setup(db) == -1)
-			return -1;
-		if (db->any_schema) {
-			db->connecting = 0;
-			return 1;
-		}
-		sent = PQsendQuery(db->conn, version_row);
-		break;
-	default:
-		db->connecting = 0;
-		return db_version_is(db, db_int(db, 0, 0)) == -1 ? -1 : 1;
-	}
-	if (!sent)
-		return db_failed_conn(db);
-	db->connecting++;
-	db->sending = db->wants_write = 1;
-	return 0;
-}
-
-/* Make the connection a session of ours. */
+/* Make the connection a session of ours: was it sent? */
 static int
 send_setup(struct db *db)
 {
-	const char	*val[] = { schema() };
+	int	 of = PQserverVersion(db->conn), sent = 0;
+	char	*path, *sql = NULL;
 
 	PQsetErrorVerbosity(db->conn, PQERRORS_DEFAULT);
-	return PQsendQueryParams(db->conn, setup, 1, NULL, val, NULL, NULL,
-	    0);
+	path = PQescapeIdentifier(db->conn, schema(), strlen(schema()));
+	if (path != NULL && asprintf(&sql, "set search_path = %s, pg_temp;"
+	    " %s%s%s%s%s", path, setup, of >= 140000 ? since_14 : "",
+	    of >= 170000 ? since_17 : "", look,
+	    db->any_schema ? "" : version_too) == -1)
+		sql = NULL;
+	if (sql != NULL)
+		sent = PQsendQuery(db->conn, sql);
+	PQfreemem(path);
+	free(sql);
+	return sent;
 }
 
-/* Is it one that we can use? */
+/* Is it one that we can use?  rc is what came of it. */
 static int
-good_setup(struct db *db)
+good_setup(struct db *db, int rc)
 {
+	if (rc == -1)
+		return strcmp(db->sqlstate, NO_TABLE) != 0 ? -1 :
+		    db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
+		    " tables: run hook-migrate", schema());
 	if (*db_col(db, 0, 0) == 't')
 		return db_fail(db, EX_TEMPFAIL,
 		    "database: server is read-only");
-	if (!db->any_schema && *db_col(db, 0, 1) == 'f')
-		return db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
-		    " tables: run hook-migrate", schema());
-	return 0;
+	return db->any_schema ? 0 : db_version_is(db, db_int(db, 0, 1));
 }
 
 /* All of it, waiting. */
 static int
 connected(struct db *db)
 {
-	if (db_keep(db, db_await(db, send_setup(db))) == -1 ||
-	    good_setup(db) == -1)
-		return -1;
-	return db->any_schema ? 0 : db_exec(db, version_row) == -1 ? -1 :
-	    db_version_is(db, db_int(db, 0, 0));
+	return good_setup(db, db_keep(db, db_await(db, send_setup(db))));
 }
 
 int
