@@ -38,6 +38,7 @@ static int	 add_value(struct buf *, int, const char *, size_t);
 static int	 columns(const char *);
 static int	 encoding(void);
 static int	 is_number(int);
+static size_t	 plain(const char *, size_t);
 static int	 print_line(FILE *, const PGresult *, int, const int *);
 static int	 table(FILE *, const PGresult *);
 static int	 unsafe(unsigned int);
@@ -126,8 +127,9 @@ out_string(struct buf *b, const char *s, size_t len)
 	if (buf_adds(b, "\"") == -1)
 		return -1;
 	for (i = 0; i < len; i += n) {
-		n = utf8(s + i, len - i, &c);
-		if (n == 0) {
+		if ((n = plain(s + i, len - i)) > 0)
+			rc = buf_add(b, s + i, n);
+		else if ((n = utf8(s + i, len - i, &c)) == 0) {
 			rc = buf_addf(b, "\\\\x%02x", (unsigned char)s[i]);
 			n = 1;
 		} else if (c == '"' || c == '\\')
@@ -142,6 +144,18 @@ out_string(struct buf *b, const char *s, size_t len)
 			return -1;
 	}
 	return buf_adds(b, "\"");
+}
+
+/* How many bytes at its start stand for themselves in any JSON string. */
+static size_t
+plain(const char *s, size_t len)
+{
+	size_t	 n;
+
+	for (n = 0; n < len; n++)
+		if (s[n] < ' ' || s[n] > '~' || s[n] == '"' || s[n] == '\\')
+			break;
+	return n;
 }
 
 /* Add "key":value,... of one row. */
