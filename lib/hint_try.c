@@ -179,12 +179,14 @@ other_reading(const struct hint *h, const char *s)
 	const char	*bare = strncmp(s, "whsec_", 6) == 0 ? s + 6 : s;
 	const char	*found = NULL;
 
-	for (from = 0; from < len && strchr(" \t\r\n", s[from]) != NULL;)
+	from = strncmp(s, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	while (from < len && strchr(" \t\r\n", s[from]) != NULL)
 		from++;
 	for (to = len; to > from && strchr(" \t\r\n", s[to - 1]) != NULL;)
 		to--;
 	if (to - from < len && good_bytes(h, s + from, (ssize_t)(to - from)))
-		found = "good without the white space around the secret";
+		found = "good without the white space, or byte-order mark, "
+		    "around the secret";
 	else if (h->scheme->secret != SCHEME_SECRET_TEXT &&
 	    good_bytes(h, s, (ssize_t)len))
 		found = "good with the secret taken as text, which this "

@@ -7,6 +7,7 @@
 #define LENGTH_DIGITS	18	/* what an int64_t holds */
 #define CHUNK_DIGITS	15	/* hex */
 
+static int	 absolute(char *, struct http_request *);
 static int	 bad(struct http_error *, int, const char *);
 static void	 connection_of(struct http_request *, const char *);
 static int	 finish(struct http_request *, struct http_error *);
@@ -54,6 +55,7 @@ http_head(char *s, size_t len, struct http_request *r, struct http_error *e)
 
 	r->method = r->target = r->host = NULL;
 	r->nheader = 0;
+	r->hosts = r->absolute = 0;
 	r->keep = -1;
 	r->expects = 0;
 	r->length = -2;		/* not said */
@@ -88,11 +90,39 @@ first_line(char *s, struct http_request *r, struct http_error *e)
 		return bad(e, 400, "method is malformed");
 	for (p = target; *p > ' ' && *p <= '~' && *p != '#'; p++)
 		continue;
-	if (*target != '/' || *p != '\0')
+	if (*p != '\0' || (*target != '/' && absolute(target, r) == -1))
 		return bad(e, 400, "target is malformed");
 	r->method = s;
-	r->target = target;
+	if (!r->absolute)
+		r->target = target;
 	r->minor = version[7] - '0';
+	return 0;
+}
+
+/*
+ * http://host/path, as to a proxy: its host is the one that counts (RFC 9112,
+ * 3.2.2).  The scheme's place has room for the ends of both.
+ */
+static int
+absolute(char *s, struct http_request *r)
+{
+	char	*host = s + (strncasecmp(s, "http://", 7) == 0 ? 7 :
+		    strncasecmp(s, "https://", 8) == 0 ? 8 : 0);
+	size_t	 n = strcspn(host, "/?");
+
+	if (host == s || n == 0)
+		return -1;
+	memmove(s, host, n);
+	s[n] = '\0';
+	if (!is_host(s))
+		return -1;
+	r->absolute = 1;
+	r->host = s;
+	r->target = host + n;
+	if (host[n] != '/') {
+		host[n - 1] = '/';
+		r->target = host + n - 1;
+	}
 	return 0;
 }
 
@@ -139,9 +169,10 @@ framing(struct http_request *r, const struct http_header *h,
 			return bad(e, 400, "transfer coding");
 		r->length = HTTP_CHUNKED;
 	} else if (strcasecmp(h->name, "host") == 0) {
-		if (r->host != NULL || !is_host(h->value))
+		if (r->hosts++ > 0 || !is_host(h->value))
 			return bad(e, 400, "host is malformed, or there twice");
-		r->host = h->value;
+		if (!r->absolute)
+			r->host = h->value;
 	} else if (strcasecmp(h->name, "connection") == 0) {
 		connection_of(r, h->value);
 	} else if (strcasecmp(h->name, "expect") == 0) {
@@ -157,7 +188,7 @@ framing(struct http_request *r, const struct http_header *h,
 static int
 finish(struct http_request *r, struct http_error *e)
 {
-	if (r->minor == 1 && r->host == NULL)
+	if (r->minor == 1 && r->hosts == 0)
 		return bad(e, 400, "no host");
 	if (r->length == -2)
 		r->length = 0;

@@ -31,6 +31,7 @@ struct http_error {
 struct http_request {
 	const char	*method, *target;
 	const char	*host;		/* NULL: none, which HTTP/1.0 may */
+	int		 hosts, absolute;	/* Host lines; target has it */
 	int		 minor;		/* of HTTP/1.x: 0 or 1 */
 	int		 keep;		/* the connection, after this */
 	int		 expects;	/* 100-continue */

@@ -61,6 +61,12 @@ message_signs_url(const struct sign_scheme *s)
 }
 
 int
+message_anew(const struct sign_scheme *s)
+{
+	return s->anew;
+}
+
+int
 message_signs_method(const struct sign_scheme *s)
 {
 	return scheme_signs(s, 'm');

@@ -39,6 +39,9 @@ int	 message_secret_header(const struct sign_scheme *, const char *name);
 int	 message_signs_url(const struct sign_scheme *);
 int	 message_signs_method(const struct sign_scheme *);
 
+/* May the same body be another message, where there is no id? */
+int	 message_anew(const struct sign_scheme *);
+
 /*
  * Does the signature stand in the body, and cover some of it only?  Then
  * sign_make() makes the whole body, not header lines.  Does that need an id?

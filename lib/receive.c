@@ -36,8 +36,6 @@ static void	 keep(struct receive *, struct pending *,
 static int	 may_log(char *, size_t);
 static struct pending *pending(struct receive *, struct serve_request *,
 		    struct source *);
-static void	 post(struct receive *, struct serve_request *,
-		    struct source *);
 static size_t	 others(const struct receive *, const struct source *, int64_t,
 		    struct hint_other *);
 static void	 reason(const struct receive *, const struct source *,
@@ -49,6 +47,8 @@ static void	 shake(struct serve_request *, struct source *,
 		    struct handshake *);
 static int	 unpacked(struct receive *, struct pending *,
 		    struct sign_message *);
+static void	 take(struct receive *, struct serve_request *,
+		    struct source *);
 static struct sign_key *verify(struct receive *, struct serve_request *,
 		    struct source *, const struct sign_message *);
 
@@ -58,7 +58,8 @@ receive_take(void *arg, struct serve_request *r)
 	struct receive	*rc = arg;
 	const char	*path = r->http.target, *name = path + strlen(PATH);
 	size_t		 len = strcspn(path, "?");
-	int		 is_get = strcmp(r->http.method, "GET") == 0;
+	int		 is_get = strcmp(r->http.method, "GET") == 0 ||
+			    strcmp(r->http.method, "HEAD") == 0;
 	struct source	*src;
 
 	if (len == 8 && strncmp(path, "/healthz", len) == 0) {
@@ -76,7 +77,7 @@ receive_take(void *arg, struct serve_request *r)
 	}
 	src = sources_find(&rc->sources, name, len);
 	if (strcmp(r->http.method, "POST") == 0)
-		post(rc, r, src);
+		take(rc, r, src);
 	else if (is_get)
 		get(rc, r, src);
 	else
@@ -105,6 +106,9 @@ get(struct receive *rc, struct serve_request *r, struct source *src)
 	    handshake_get(src->scheme, query == NULL ? NULL : query + 1, word,
 	    n, &h))
 		shake(r, src, &h);
+	else if (strcmp(r->http.method, "GET") == 0 && src->scheme != NULL &&
+	    message_signs_url(src->scheme))
+		take(rc, r, src);
 	else
 		refuse(rc, r, src, rc->sources.generation == 0 ? 503 : 401,
 		    "handshake", NULL);
@@ -119,10 +123,15 @@ shake(struct serve_request *r, struct source *src, struct handshake *h)
 	    .type = h->type, .body = h->body.s, .len = h->body.len });
 }
 
+/*
+ * Verify and keep.  A GET, which only those have who sign its URL, says in
+ * its query what a form would say in its body: that is kept.
+ */
 static void
-post(struct receive *rc, struct serve_request *r, struct source *src)
+take(struct receive *rc, struct serve_request *r, struct source *src)
 {
-	struct sign_message	 m = { .method = "POST" };
+	struct sign_message	 m = { .method = r->http.method };
+	const char		*query = strchr(r->http.target, '?');
 	struct handshake	 h = HANDSHAKE_INIT;
 	struct buf		 url = BUF_INIT(2 * HTTP_HEAD_MAX);
 	struct sign_key		*key;
@@ -143,6 +152,11 @@ post(struct receive *rc, struct serve_request *r, struct source *src)
 		else if (handshake_post(src->scheme, &m, key, &h))
 			shake(r, src, &h);
 		else {
+			if (strcmp(m.method, "GET") == 0 && m.body_len == 0 &&
+			    query != NULL) {
+				m.body = query + 1;
+				m.body_len = strlen(query + 1);
+			}
 			keep(rc, p, &m);
 			kept = 1;
 		}

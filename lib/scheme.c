@@ -115,6 +115,7 @@ static const struct sign_scheme table[] = {
 	{
 		.name = "dropbox",
 		BODY("x-dropbox-signature", "", HMAC_SHA256, HEX),
+		.anew = 1,	/* it only says whose files changed */
 	},
 	{
 		.name = "gitea_forgejo", .also = "gitea forgejo",

@@ -65,6 +65,7 @@ struct sign_scheme {
 	enum scheme_secret	 secret;
 	int64_t			 tolerance;	/* seconds */
 	const char		*id, *type;	/* where; several with ' ' */
+	int			 anew;		/* equal bodies are two */
 
 	/* The URL in its form'th way of writing: 1, 0 no more, -1. */
 	int	(*url)(const char *, int form, struct buf *);

@@ -26,6 +26,7 @@ static void	 drain(struct serve_conn *);
 static int	 hold(struct serve_conn *);
 static int	 parse(struct serve_conn *);
 static int	 receive(struct serve_conn *);
+static int	 skip_blank(struct serve_conn *);
 static void	 respond(struct serve_conn *, const struct serve_answer *,
 		    int);
 static void	 sent(struct serve_conn *);
@@ -113,6 +114,8 @@ begin(struct serve_conn *c)
 
 	if (c->state == SERVE_IDLE)
 		serve_state(c, SERVE_HEAD);
+	if (skip_blank(c))
+		return c->in.len > 0;
 	n = http_complete(c->in.s, c->in.len, &c->seen, &e);
 	if (n == 0)
 		return 0;
@@ -130,6 +133,7 @@ begin(struct serve_conn *c)
 	c->in.len -= (size_t)n;
 	memmove(c->in.s, c->in.s + n, c->in.len);
 	c->seen = 0;
+	c->blank = 0;
 	memset(&c->chunks, 0, sizeof(c->chunks));
 	c->request = q;
 	q->r.conn = c;
@@ -146,10 +150,24 @@ begin(struct serve_conn *c)
 		return 1;
 	}
 	c->keep = q->r.http.keep;
+	c->bare = strcmp(q->r.http.method, "HEAD") == 0;
 	serve_state(c, SERVE_BODY);
 	if (q->r.http.expects && c->in.len == 0 && q->r.http.length != 0)
 		(void)!send(c->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25,
 		    MSG_NOSIGNAL);
+	return 1;
+}
+
+/* Old clients end a body with a line end that is none of it: RFC 9112, 2.2. */
+static int
+skip_blank(struct serve_conn *c)
+{
+	if (c->blank || c->in.len < 2 || memcmp(c->in.s, "\r\n", 2) != 0)
+		return 0;
+	c->in.len -= 2;
+	memmove(c->in.s, c->in.s + 2, c->in.len);
+	c->blank = 1;
+	c->seen = 0;
 	return 1;
 }
 
@@ -237,21 +255,21 @@ respond(struct serve_conn *c, const struct serve_answer *a, int keep)
 {
 	struct buf	*t = &c->serve->text;
 	size_t		 len = a->len;
-	const void	*body = a->body;
 	const char	*reason = http_reason(a->status);
 
 	if (c->state == SERVE_CLOSED)
 		return;
 	c->keep = keep;
 	buf_reset(t);
-	if (buf_addf(t, "HTTP/1.1 %d %s\r\nDate: %s\r\n%s"
-	    "Content-Length: %zu\r\n%s%s%s%s\r\n", a->status, reason,
-	    today(c->serve), keep ? "Connection: keep-alive\r\n" :
-	    "Connection: close\r\n", len, a->more == NULL ? "" : a->more,
+	if (buf_addf(t, "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%s%s", a->status,
+	    reason, today(c->serve), keep ? "Connection: keep-alive\r\n" :
+	    "Connection: close\r\n", a->more == NULL ? "" : a->more,
 	    len == 0 ? "" : "Content-Type: ", len == 0 ? "" :
 	    a->type == NULL ? "text/plain" : a->type,
 	    len == 0 ? "" : "\r\nX-Content-Type-Options: nosniff\r\n") == -1 ||
-	    (len > 0 && buf_add(t, body, len) == -1)) {
+	    (a->status == 204 ? buf_adds(t, "\r\n") :
+	    buf_addf(t, "Content-Length: %zu\r\n\r\n", len)) == -1 ||
+	    (len > 0 && !c->bare && buf_add(t, a->body, len) == -1)) {
 		serve_close(c);
 		return;
 	}

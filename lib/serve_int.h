@@ -27,6 +27,8 @@ struct serve_conn {
 	int64_t			 since_ms;
 	int			 readable;	/* as far as we know */
 	int			 moving, again, keep;
+	int			 blank;	/* an empty line was passed over */
+	int			 bare;	/* HEAD: the answer has no body */
 	struct buf		 in, out;
 	size_t			 seen, sent, held, drained;
 	struct http_chunks	 chunks;

@@ -18,6 +18,7 @@ struct field {
 	size_t		 name_len, value_len;
 };
 
+static int	 add_plain(const char *, struct buf *);
 static const char *port_of(const char *, const char **);
 static int	 hash_in_url(const struct sign_message *);
 static int	 by_name_then_value(const void *, const void *);
@@ -26,37 +27,55 @@ static int	 read_fields(const struct sign_message *, struct field *,
 		    size_t *, struct buf *, const char **);
 static int	 decode(const char *, size_t, struct buf *);
 
-/* Twilio: without the port, and with it or the scheme's own. */
+/*
+ * Twilio: without the port, and with it or the scheme's own; and of what it
+ * encodes in the query when it sends, some it does not when it signs.
+ */
 int
 scheme_url_port(const char *url, int form, struct buf *out)
 {
-	const char	*end, *port;
+	const char	*end, *port, *query;
+	size_t		 before;
 
-	if (form > 1)
+	if (form > 3)
 		return 0;
 	port = port_of(url, &end);
+	query = end + strcspn(end, "?");
 	if (buf_add(out, url, (size_t)(port - url)) == -1)
 		return -1;
-	if (form == 1 && (port < end ?
+	if (form % 2 == 1 && (port < end ?
 	    buf_add(out, port, (size_t)(end - port)) :
 	    buf_adds(out, strncasecmp(url, "https:", 6) == 0 ? ":443" :
 	    ":80")) == -1)
 		return -1;
-	return buf_adds(out, end) == -1 ? -1 : 1;
+	if (form < 2)
+		return buf_adds(out, end) == -1 ? -1 : 1;
+	before = out->len + (size_t)(query - end);
+	if (buf_add(out, end, (size_t)(query - end)) == -1 ||
+	    add_plain(query, out) == -1)
+		return -1;
+	return out->len - before < strlen(query);
 }
 
 /* HubSpot: as it is, and with these characters not encoded. */
 int
 scheme_url_hubspot(const char *url, int form, struct buf *out)
 {
-	static const char	 plain[] = ":/?@!$'()*,;";
-	unsigned char		 c;
-	size_t			 before = out->len;
+	size_t	 before = out->len;
 
 	if (form == 0)
 		return buf_adds(out, url) == -1 ? -1 : 1;
 	if (form > 1)
 		return 0;
+	return add_plain(url, out) == -1 ? -1 : out->len > before;
+}
+
+static int
+add_plain(const char *url, struct buf *out)
+{
+	static const char	 plain[] = ":/?@!$'()*,;";
+	unsigned char		 c;
+
 	for (; *url != '\0'; url++) {
 		c = (unsigned char)*url;
 		if (c == '%' && url[1] != '\0' && url[2] != '\0' &&
@@ -68,7 +87,7 @@ scheme_url_hubspot(const char *url, int form, struct buf *out)
 		if (buf_add(out, &c, 1) == -1)
 			return -1;
 	}
-	return out->len > before ? 1 : 0;
+	return 0;
 }
 
 /*

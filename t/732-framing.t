@@ -89,7 +89,7 @@ a fragment|400|POST /webhooks/gh#x HTTP/1.1
 a target without a slash|400|POST webhooks/gh HTTP/1.1
 a method that is none|400|PO(ST /webhooks/gh HTTP/1.1
 bytes beyond ASCII|400|POST /webhooks/gh\xff HTTP/1.1
-an empty line before|400|\r\nPOST /webhooks/gh HTTP/1.1
+two empty lines before|400|\r\n\r\nPOST /webhooks/gh HTTP/1.1
 a prefix of HTTP/2|505|PRI * HTTP/2.0
 EOT
 
@@ -146,6 +146,43 @@ answer($c) == 100 or die "no interim answer: $head";
 put($c, '{}');
 answer($c) == 202
 EOT
+try 'an empty line before a request, as behind a body that has one more' <<'EOT'
+my $c = dial();
+put($c, $_) for "\r", "\n" . signed(id => 'blank-1') . "\r\n",
+    signed(id => 'blank-2');
+same(answer($c) . answer($c), '202202')
+EOT
+try 'a target with its host, as to a proxy; the Host line is not heard' <<'EOT'
+my ($got, $c) = ('', dial());
+for ('http://x', 'HTTPS://x:8080', 'http://[::1]', 'http://') {
+	my $r = signed(id => "absolute-$_");
+	$r =~ s{ /}{ $_/};
+	put($c, $r);
+	$got .= answer($c) . ' ';
+}
+$c = dial();
+put($c, "GET $_ HTTP/1.1\r\nHost: x\r\n\r\n") for
+    'http://x/healthz', 'http://x', 'http://x?a', 'http://x/readyz?a',
+    'http://u@x/healthz';
+$got .= answer($c) . ' ' for 1 .. 5;
+same($got, '202 202 202 400 200 404 404 200 400 ')
+EOT
+try 'HEAD has the answer of GET, without its body' <<'EOT'
+my ($got, $c) = ('', dial());
+for ('/healthz', '/readyz', '/webhooks/gh', '/', '/webhooks/nobody') {
+	put($c, "HEAD $_ HTTP/1.1\r\nHost: x\r\n\r\n");
+	while ($rest{$c} !~ /\r\n\r\n/) {
+		last if more($c, 10) <= 0;
+	}
+	$got .= $1 if $rest{$c} =~ m{^HTTP/1.1 (\d+ )};
+	$got .= "length $1\n" if $rest{$c} =~ /Content-Length: (\d+)/;
+	$rest{$c} =~ s/.*?\r\n\r\n//s;
+}
+put($c, signed(id => 'head'));
+same($got . answer($c), "200 length 3\n200 length 3\n401 length 13\n"
+    . "404 length 10\n401 length 13\n202")
+EOT
 is "$(sql "select string_agg(message_id, ' ' order by message_id)
-    from webhook_inbox")" 'behind bytes case expect ext' '... and stored'
+    from webhook_inbox where message_id !~ 'absolute'")" \
+    'behind blank-1 blank-2 bytes case expect ext head' '... and stored'
 done_testing

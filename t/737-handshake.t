@@ -51,6 +51,19 @@ get('/webhooks/dropbox?challenge=abc%2F1') == 200 && same($text, 'abc/1') &&
     get('/webhooks/dropbox') == 401 && get('/webhooks/gh?challenge=1') == 401
     && get('/webhooks/dropbox?challenge=' . 'x' x 20000) == 401
 EOT
+try '... and two notices that are equal are two messages' <<'EOT'
+my $b = '{"list_folder":{"accounts":["dbid:AAH4f99T0taONIb"]}}';
+my $send = sub {
+	my ($secret) = @_;
+	my $c = dial();
+	put($c, "POST /webhooks/dropbox HTTP/1.1\r\nHost: x\r\n"
+	    . 'X-Dropbox-Signature: ' . hmac_sha256_hex($b, $secret)
+	    . "\r\nContent-Length: " . length($b) . "\r\n\r\n$b");
+	answer($c);
+};
+same(join(' ', map { $send->($_) } 'appsecret', 'appsecret', 'wrong'),
+    '202 202 401')
+EOT
 try 'Slack: the challenge, signed' <<'EOT'
 my $send = sub {
 	my ($body, $secret) = @_;
@@ -133,7 +146,7 @@ is "$(curl -s -o /dev/null -w '%{http_code}' \
     -H "X-Signature-Timestamp: $now" -d '{"type":1}' \
     "$rcv/webhooks/discord")" 401 '... a bad signature is 401'
 is "$(sql "select string_agg(source, ' ' order by source)
-    from webhook_inbox")" 'discord slack twitch zoom' \
+    from webhook_inbox")" 'discord dropbox dropbox slack twitch zoom' \
     'handshakes are not stored, messages are'
 wait_for 10 '[ "$(sql "select sum(value) from webhook_counters
     where name = '\''received'\'' and outcome = '\''handshake'\''")" = 9 ]' \

@@ -47,6 +47,37 @@ like "$(peer=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
 is "$(peer=127.0.0.2 twilio open "$u/webhooks/open?x=1" \
     'X-Forwarded-Proto: gopher' "$h")" 401 '... if it makes sense'
 
+# A GET says in its URL what a form would say in its body
+get() {	# SOURCE QUERY URL-THAT-IS-SIGNED [curl option ...]
+	sig=$(printf %s "$3" | openssl dgst -sha1 -mac HMAC \
+	    -macopt key:twiliotoken -binary | base64)
+	s=$1 q=$2
+	shift 3
+	curl -s -o /dev/null -w '%{http_code}' -H "X-Twilio-Signature: $sig" \
+	    "$@" "$rcv/webhooks/$s?$q"
+}
+q='CallSid=CA1&From=sip%3Aa%40b&Say=it%27s+%2B'
+k="$u/known?"
+is "$(get known "$q" "$k$q") $(get known "$q" "$k$q") \
+$(get known CallSid=CA2 "${k}CallSid=CA2")" '202 200 202' \
+    'a GET whose URL is signed is kept, once'
+is "$(sql "select string_agg(convert_from(body, 'UTF8'), ' ' order by id)
+    from webhook_inbox where source = 'known' and substr(body, 1, 4) = 'Call'")" \
+    "$q CallSid=CA2" '... and its query is its body'
+is "$(get known "$q&x" "$k$q") $(get known "$q" "$k$q" -I) \
+$(get gh "$q" "$k$q" -H "X-Hub-Signature-256: sha256=$(printf '' |
+    openssl dgst -sha256 -mac HMAC -macopt key:topsecret | sed 's/.* //')")" \
+    '401 401 401' '... but no other, no HEAD, and not where none is signed'
+n=0
+for signed in 'CallSid=CA3&From=sip:a@b&Say=it%27s+%2B' \
+    "CallSid=CA3&From=sip:a@b&Say=it's+%2B" \
+    'CallSid=CA3&From=sip:a@b&Say=it%27s++'; do
+	n=$((n + 1))
+	is "$(get known "CallSid=CA3&From=sip%3Aa%40b&Say=it%27s+%2B" \
+	    "$k$signed")" "$(echo 401 202 401 | cut -d' ' -f$n)" \
+	    "encoded when it was sent, not when it was signed: $n"
+done
+
 seen() {	# the address in the log, for an X-Forwarded-For
 	curl -s -o /dev/null --interface "$1" -H "X-Forwarded-For: $2" -d x \
 	    "$rcv/webhooks/gh"
