@@ -68,6 +68,10 @@ add_different(const struct hint *h, struct buf *out)
 			return rc == 1 ? 0 : -1;
 		found = hint_time(h);
 	}
+	if (found == NULL && h->message.body_len == 0 &&
+	    scheme_signs(h->scheme, 'b'))
+		found = "another secret, or the body is lost: it is empty "
+		    "(read before by something else?)";
 	if (found == NULL && scheme_signs(h->scheme, 'u'))
 		found = "another secret, or another URL than the sender "
 		    "knows (behind a proxy?), or the body was changed";

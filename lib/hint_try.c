@@ -8,11 +8,18 @@
 #include "base64.h"
 #include "hint_int.h"
 #include "sign_int.h"
+#include "unpack.h"
 
 #define BYTES_MAX	1024		/* of a secret */
 
 /* Ways in which a body is changed before it is verified. */
-enum change { NEWLINE_ADDED, NEWLINE_LOST, CRLF_MADE, CRLF_LOST, NCHANGE };
+enum change {
+	NEWLINE_ADDED, NEWLINE_LOST, CRLF_MADE, CRLF_LOST, MARK_ADDED,
+	MARK_LOST, PACKED, NCHANGE
+};
+
+#define MARK		"\xef\xbb\xbf"	/* of UTF-8 */
+#define UNPACKED_MAX	((size_t)4 * 1024 * 1024)	/* bytes */
 
 static const char	*const told[NCHANGE] = {
 	[NEWLINE_ADDED] = "good without the line end behind the body, which "
@@ -21,6 +28,30 @@ static const char	*const told[NCHANGE] = {
 	    "something took off",
 	[CRLF_MADE] = "good with LF line ends, which something made CRLF",
 	[CRLF_LOST] = "good with CRLF line ends, which something made LF",
+	[MARK_ADDED] = "good without the byte-order mark before the body, "
+	    "which something added",
+	[MARK_LOST] = "good with a byte-order mark before the body, which "
+	    "something took off",
+	[PACKED] = "good with the body unpacked (hook-source --unpack)",
+};
+
+/* Secrets that say what they are, and are never what signs. */
+static const struct {
+	const char	*begins, *told;
+} token[] = {
+	{ "sk_", "the secret is an API key, where the endpoint's own is due" },
+	{ "rk_", "the secret is an API key, where the endpoint's own is due" },
+	{ "pk_", "the secret is an API key, where the endpoint's own is due" },
+	{ "SK", "the secret is an API key's SID, where the auth token is due" },
+	{ "AC", "the secret is an account's SID, where the auth token is due" },
+	{ "xox", "the secret is a token, where the app's signing secret is "
+	    "due" },
+	{ "shpat_", "the secret is an access token, where the app's secret is "
+	    "due" },
+	{ "ghp_", "the secret is an access token, where the webhook's secret "
+	    "is due" },
+	{ "github_pat_", "the secret is an access token, where the webhook's "
+	    "secret is due" },
 };
 
 static int	 undo(const struct hint *, enum change, struct buf *);
@@ -29,13 +60,14 @@ static int	 with_cr(const char *, size_t, struct buf *);
 static int	 good_url(const struct hint *, const char *, const char *,
 		    const char *);
 static const char *other_reading(const struct hint *, const char *);
+static const char *other_thing(const char *);
 static int	 good_bytes(const struct hint *, const void *, ssize_t);
 
 const char *
 hint_body(const struct hint *h)
 {
 	struct hint	 try = *h;
-	struct buf	 body = BUF_INIT(2 * h->message.body_len + 2);
+	struct buf	 body = BUF_INIT(2 * h->message.body_len + 4);
 	int		 c;
 
 	for (c = 0; c < NCHANGE; c++) {
@@ -93,7 +125,26 @@ hint_secret(const struct hint *h)
 	for (i = 0; found == NULL && i < h->nsecret; i++)
 		if (h->secret[i] != NULL)
 			found = other_reading(h, h->secret[i]);
+	for (i = 0; found == NULL && i < h->nsecret; i++)
+		if (h->secret[i] != NULL)
+			found = other_thing(h->secret[i]);
 	return found;
+}
+
+static const char *
+other_thing(const char *s)
+{
+	size_t	 i, n;
+
+	for (i = 0; i < sizeof(token) / sizeof(token[0]); i++) {
+		n = strlen(token[i].begins);
+		/* SIDs are two letters and 32 hex digits. */
+		if (strncmp(s, token[i].begins, n) == 0 && (n > 2 ||
+		    (strlen(s) == 34 && s[strspn(s + 2,
+		    "0123456789abcdef") + 2] == '\0')))
+			return token[i].told;
+	}
+	return NULL;
 }
 
 /* What the body was before the change; 0 if it can't have been that. */
@@ -102,6 +153,7 @@ undo(const struct hint *h, enum change c, struct buf *out)
 {
 	const char	*s = h->message.body;
 	size_t		 n = h->message.body_len;
+	struct http_error e;
 
 	switch (c) {
 	case NEWLINE_ADDED:
@@ -118,6 +170,17 @@ undo(const struct hint *h, enum change c, struct buf *out)
 		return without_cr(s, n, out);
 	case CRLF_LOST:
 		return with_cr(s, n, out);
+	case MARK_ADDED:
+		if (n < 3 || memcmp(s, MARK, 3) != 0)
+			return 0;
+		return buf_add(out, s + 3, n - 3) == -1 ? -1 : 1;
+	case MARK_LOST:
+		return buf_adds(out, MARK) == -1 || (n > 0 &&
+		    buf_add(out, s, n) == -1) ? -1 : 1;
+	case PACKED:
+		out->max = UNPACKED_MAX;
+		return n < 3 || memcmp(s, "\x1f\x8b\x08", 3) != 0 ? 0 :
+		    unpack("gzip", s, n, out, &e);
 	default:
 		return 0;
 	}
@@ -174,19 +237,20 @@ good_url(const struct hint *h, const char *a, const char *b, const char *c)
 static const char *
 other_reading(const struct hint *h, const char *s)
 {
+	static const char around[] = " \t\r\n\"'";
 	unsigned char	 raw[BYTES_MAX];
 	size_t		 len = strlen(s), from, to;
 	const char	*bare = strncmp(s, "whsec_", 6) == 0 ? s + 6 : s;
 	const char	*found = NULL;
 
-	from = strncmp(s, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	while (from < len && strchr(" \t\r\n", s[from]) != NULL)
+	from = strncmp(s, MARK, 3) == 0 ? 3 : 0;
+	while (from < len && strchr(around, s[from]) != NULL)
 		from++;
-	for (to = len; to > from && strchr(" \t\r\n", s[to - 1]) != NULL;)
+	for (to = len; to > from && strchr(around, s[to - 1]) != NULL;)
 		to--;
 	if (to - from < len && good_bytes(h, s + from, (ssize_t)(to - from)))
-		found = "good without the white space, or byte-order mark, "
-		    "around the secret";
+		found = "good without the white space, quotes or byte-order "
+		    "mark around the secret";
 	else if (h->scheme->secret != SCHEME_SECRET_TEXT &&
 	    good_bytes(h, s, (ssize_t)len))
 		found = "good with the secret taken as text, which this "

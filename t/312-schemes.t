@@ -238,6 +238,40 @@ try slack text blank
 why 'good without the white space' 'a secret with a space'
 try stripe text prefixed
 why 'good with the secret.s text without whsec_' 'a secret with a prefix'
+printf '"s3cret"\n' >quoted
+try github text quoted
+why 'white space, quotes or' 'a secret in quotes'
+printf '\357\273\277s3cret' >marked
+try github text marked
+why 'byte-order mark around' 'a secret behind a byte-order mark'
+while IFS='|' read -r scheme secret want; do
+	printf %s "$secret" >thing
+	try $scheme text thing
+	why "$want" "a secret that is another thing: $secret"
+done <<'EOF'
+stripe|sk_test_4eC39HqLyjWDarjtT1zdp7dc|an API key, where
+twilio|AC0123456789abcdef0123456789abcdef|account's SID, where
+twilio|AC0123456789abcdef0123456789abcdeX|another secret, or another URL
+github|ghp_16C7e42F292c6912E7710c838347Ae178B4a|an access token, where
+slack|xoxb-17653672481-19874698323|a token, where
+EOF
+
+# Bodies that something changed on their way
+h=$(hook-sign -s github -k text -N 1700000000 <body)
+with() {	# a body on standard input
+	run hook-verify -s github -k text -H "$h"
+}
+{ printf '\357\273\277' && cat body; } | with
+why 'good without the byte-order mark' 'a byte-order mark added'
+gzip -c body | with
+why 'good with the body unpacked' 'a body that is compressed'
+with </dev/null
+why 'the body is lost: it is empty' 'a body that is lost'
+{ printf '\357\273\277' && cat body; } >markbody
+h=$(hook-sign -s github -k text -N 1700000000 <markbody)
+with <body
+why 'good with a byte-order mark' 'a byte-order mark lost'
+
 printf 'whsec_%s' "$(base64 <text)0000000000000000" >wh
 cp wh wh.text
 h="webhook-id: m
