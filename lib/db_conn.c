@@ -42,7 +42,8 @@ static int	 step_sent(struct db *);
 static const char setup[] =
     "set TimeZone = 'UTC'; set DateStyle = 'ISO, YMD';"
     " set IntervalStyle = 'postgres'; set bytea_output = 'hex';"
-    " set standard_conforming_strings = on; set jit = off;"
+    " set standard_conforming_strings = on; set quote_all_identifiers = off;"
+    " set jit = off;"
     " set default_transaction_isolation = 'read committed';"
     " set statement_timeout = 0; set lock_timeout = 0;"
     " set idle_in_transaction_session_timeout = 0;";

@@ -15,6 +15,14 @@ whole() {	# NAME [VARIABLE=VALUE ...]
 			export "${s?}"
 		done
 		hook-migrate || exit
+		# For hook-doctor to find on any server, and not only on those
+		# up to PostgreSQL 14.
+		PGOPTIONS='-c client_min_messages=warning' psql -X -q <<-'EOT'
+			revoke create on schema public from public;
+			select format('grant select on %s to public',
+			    oid::regclass) from pg_class
+			where relname = 'webhook_outbox' \gexec
+		EOT
 		for t in 'a.* b\c' 'a.* other'; do
 			hook-sub add -e "${t% *},${t#* }" -H 'X-A: b\c' \
 			    -f '$.n > 0' -k "$work/secret" \
