@@ -11,7 +11,7 @@
 # A new lib/*.c, cmd/hook-*.c, sql/query/*.sql, t/unit/*.c, t/fuzz/*.c or
 # man/* is found by its name; nothing here needs an edit.
 
-VERSION	= 0.2.0
+VERSION	= 0.2.1
 PREFIX	= /usr/local
 DESTDIR	=
 

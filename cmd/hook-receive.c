@@ -197,6 +197,7 @@ static void
 run(void)
 {
 	struct intake	*it = &receiver.intake;
+	struct pollfd	 also[INTAKE_SESSIONS];
 	int64_t		 stop_ms = 0;
 	int		 wait_ms;
 
@@ -223,8 +224,8 @@ run(void)
 		if (stop_ms != 0 && wait_ms > 10)
 			wait_ms = 10;
 		wait_ms = notify_wait(wait_ms, follow_now_ms());
-		if (serve_wait(server, intake_socket(it),
-		    intake_writes(it), wait_ms) == -1)
+		if (serve_wait(server, also, intake_poll(it, also),
+		    wait_ms) == -1)
 			err(EX_TEMPFAIL, "epoll");
 	}
 }

@@ -285,7 +285,7 @@ serve(void)
 	while (!follow_stop) {
 		now_ms = follow_now_ms();
 		notify_alive(now_ms);
-		if (serve_wait(server, -1, 0, notify_wait(SERVE_MS,
+		if (serve_wait(server, NULL, 0, notify_wait(SERVE_MS,
 		    now_ms)) == -1)
 			err(EX_TEMPFAIL, "epoll");
 	}

@@ -2,9 +2,12 @@
  * intake.h - messages into webhook_inbox, many in one transaction.
  *
  * While one batch is being written the next one collects, so the more there
- * is to do the larger a transaction is, and nothing waits for a timer.
- * Nothing here blocks: the caller waits for intake_socket() with whatever
- * else it waits for, and calls intake_step() after each wait.
+ * is to do the larger a transaction is.  It is written over a second session,
+ * once it is as large as the first or has waited a moment: clients that wait
+ * for the first can't send, so with one session this process and the server
+ * would take turns (64 clients: 17,000 a second; with two 26,000).
+ * Nothing here blocks: the caller waits for intake_poll() with whatever else
+ * it waits for, and calls intake_step() after each wait.
  *
  * A message has an outcome within INTAKE_PATIENCE_MS, come what may: a
  * database that is away, hangs, or has the table locked makes it
@@ -19,6 +22,7 @@
 
 #include <sys/queue.h>
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +33,7 @@
 #include "sources.h"
 
 #define INTAKE_PATIENCE_MS	1700
+#define INTAKE_SESSIONS		2
 
 enum intake_outcome {
 	INTAKE_STORED, INTAKE_DUPLICATE, INTAKE_AWAY,
@@ -48,6 +53,15 @@ struct intake_message {
 };
 STAILQ_HEAD(intake_list, intake_message);
 
+struct intake_session {
+	struct db	 db;
+	int		 doing, step;
+	int64_t		 retry_ms, by_ms;
+	struct intake_list writing;
+	size_t		 nwriting;
+	struct arr	 source, id, type, headers, body;
+};
+
 struct intake {
 	const char	*conninfo, *tool;
 	struct sources	*sources;
@@ -56,15 +70,13 @@ struct intake {
 	void		 (*done)(void *arg, struct intake_message *,
 			    enum intake_outcome);
 
-	/* Its own. */
-	struct db	 db;
+	/* Its own.  The first session has the sources and the counts, too. */
+	struct intake_session session[INTAKE_SESSIONS];
 	struct follow	 follow;
-	int		 doing, step, ready;
-	int		 reload, single;	/* rows to be sent alone */
-	int64_t		 retry_ms, by_ms, load_ms, count_ms;
-	struct intake_list waiting, writing;
-	size_t		 nwriting;
-	struct arr	 source, id, type, headers, body;
+	int		 ready, reload, single;	/* rows to be sent alone */
+	int64_t		 load_ms, count_ms;
+	struct intake_list waiting;
+	size_t		 nwaiting;
 	struct counts	 counts;
 };
 
@@ -76,8 +88,8 @@ int	 intake_put(struct intake *, struct intake_message *) DB_CHECKED;
 
 /* Go on; how long to wait at most, in ms. */
 int	 intake_step(struct intake *);
-int	 intake_socket(const struct intake *);
-int	 intake_writes(struct intake *);
+/* What it waits for; how many. */
+int	 intake_poll(struct intake *, struct pollfd[INTAKE_SESSIONS]);
 
 int	 intake_ready(const struct intake *);	/* sources known, no error */
 void	 intake_reload(struct intake *);	/* the sources, soon */

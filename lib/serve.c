@@ -100,7 +100,8 @@ serve_listen(struct serve *s, int fd)
 }
 
 int
-serve_wait(struct serve *s, int fd, int writes, int timeout_ms)
+serve_wait(struct serve *s, const struct pollfd *also, int nalso,
+    int timeout_ms)
 {
 	struct epoll_event	 ev[EVENTS], x;
 	enum serve_kind		*kind;
@@ -110,11 +111,14 @@ serve_wait(struct serve *s, int fd, int writes, int timeout_ms)
 	 * Each time anew: libpq may have closed it and opened another under
 	 * the same number, and what was closed is gone from the set.
 	 */
-	x.events = EPOLLIN | (writes ? EPOLLOUT : 0u);
 	x.data.ptr = &s->extra;
-	if (fd != -1 && epoll_ctl(s->epoll, EPOLL_CTL_MOD, fd, &x) == -1 &&
-	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &x) == -1)
-		return -1;
+	for (i = 0; i < nalso; i++) {
+		x.events = EPOLLIN |
+		    (also[i].events & POLLOUT ? EPOLLOUT : 0u);
+		if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, also[i].fd, &x) == -1 &&
+		    epoll_ctl(s->epoll, EPOLL_CTL_ADD, also[i].fd, &x) == -1)
+			return -1;
+	}
 	n = epoll_wait(s->epoll, ev, EVENTS, next_timeout(s, timeout_ms));
 	if (n == -1 && errno != EINTR)
 		return -1;

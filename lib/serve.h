@@ -17,6 +17,7 @@
 
 #include <sys/socket.h>
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,10 +65,12 @@ int	 serve_listen(struct serve *, int fd);
 
 /*
  * Wait up to timeout_ms (-1: no limit), or until a signal, and move all
- * connections on.  fd (or -1) is one more descriptor to wait for, writable
- * too if writes: 1 when something is there, else 0.  -1: epoll fails.
+ * connections on.  also (n of them, with POLLIN and POLLOUT as for poll(2))
+ * are more descriptors to wait for: 1 when something is there, else 0.  -1:
+ * epoll fails.
  */
-int	 serve_wait(struct serve *, int fd, int writes, int timeout_ms);
+int	 serve_wait(struct serve *, const struct pollfd *also, int n,
+	    int timeout_ms);
 
 void	 serve_answer(struct serve_request *, const struct serve_answer *);
 
