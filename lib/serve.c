@@ -195,6 +195,8 @@ ready(struct serve_conn *c, uint32_t events)
 {
 	if (events & ~(uint32_t)EPOLLOUT)
 		c->readable = 1;
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		c->ended = 1;	/* told once only */
 	if (c->state == SERVE_SEND && (events & EPOLLOUT))
 		serve_flush(c);
 	if (c->state <= SERVE_BODY || c->state == SERVE_LINGER)

@@ -85,7 +85,7 @@ receive(struct serve_conn *c)
 		serve_close(c);
 		return -1;
 	}
-	if ((size_t)n < want)
+	if ((size_t)n < want && !c->ended)
 		c->readable = 0;
 	b->len += (size_t)n;
 	b->s[b->len] = '\0';

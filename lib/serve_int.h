@@ -26,6 +26,7 @@ struct serve_conn {
 	enum serve_state	 state;
 	int64_t			 since_ms;
 	int			 readable;	/* as far as we know */
+	int			 ended;	/* its end has come; may be unread */
 	int			 moving, again, keep;
 	int			 blank;	/* an empty line was passed over */
 	int			 bare;	/* HEAD: the answer has no body */

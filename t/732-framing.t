@@ -167,6 +167,17 @@ put($c, "GET $_ HTTP/1.1\r\nHost: x\r\n\r\n") for
 $got .= answer($c) . ' ' for 1 .. 5;
 same($got, '202 202 202 400 200 404 404 200 400 ')
 EOT
+try 'a client that goes away is let go, wherever it was' <<'EOT'
+my $got = '';
+for my $bytes (signed(id => 'half-closed'), substr(signed(), 0, -1),
+    substr(signed(), 0, 30), "\r\n", '') {
+	my $c = dial();
+	put($c, $bytes);
+	shutdown $c, 1;
+	$got .= answer($c, 5) . ' ' . (ended($c, 5) ? 'ended' : 'open') . "\n";
+}
+same($got, "202 ended\n" . "0 ended\n" x 4)
+EOT
 try 'HEAD has the answer of GET, without its body' <<'EOT'
 my ($got, $c) = ('', dial());
 for ('/healthz', '/readyz', '/webhooks/gh', '/', '/webhooks/nobody') {
@@ -184,5 +195,5 @@ same($got . answer($c), "200 length 3\n200 length 3\n401 length 13\n"
 EOT
 is "$(sql "select string_agg(message_id, ' ' order by message_id)
     from webhook_inbox where message_id !~ 'absolute'")" \
-    'behind blank-1 blank-2 bytes case expect ext head' '... and stored'
+    'behind blank-1 blank-2 bytes case expect ext half-closed head' '... and stored'
 done_testing
