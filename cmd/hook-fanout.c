@@ -36,8 +36,8 @@
 #define DELIVERIES_AIM	20000	/* a statement: keeps it about 0.2 s */
 #define FAST_POLL_MS	5
 #define FAST_FOR_MS	200	/* after work was found, before sleeping */
-#define NEAR_S		"86400"	/* created so long ago, or ahead, */
-#define ANY_S		"3000000000"	/* or any time */
+#define NEAR		"1 day"	/* created so long ago, or ahead, */
+#define ANY_TIME	NULL	/* or by a clock or a client that is wrong */
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
 #define SKIPPED		16	/* told of once: so many */
@@ -131,7 +131,7 @@ static int
 dry_run(struct fanout *f)
 {
 	if (connect_db(f) == -1 ||
-	    db_run(&f->db, &stmt_fanout_waiting, DB_ARGS("0", ANY_S)) == -1)
+	    db_run(&f->db, &stmt_fanout_waiting, DB_ARGS("0", ANY_TIME)) == -1)
 		return db_exitcode(&f->db);
 	printf("{\"waiting\":%s}\n", db_col(&f->db, 0, 0));
 	return fflush(stdout) == EOF ? EX_TEMPFAIL : EX_OK;
@@ -269,7 +269,7 @@ look(struct fanout *f)
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
 	snprintf(batch, sizeof(batch), "%" PRId64, f->batch);
 	if (db_run(&f->db, &stmt_fanout, DB_ARGS(cursor, batch,
-	    f->wide ? ANY_S : NEAR_S)) == -1)
+	    f->wide ? ANY_TIME : NEAR)) == -1)
 		return FAILED;
 	follow_back(&f->life);
 	if (*db_col(&f->db, 0, 0) == 't')
@@ -325,7 +325,7 @@ skip(struct fanout *f)
 	snprintf(why, sizeof(why), "%s", db_error(&f->db));
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);
 	if (db_run(&f->db, &stmt_fanout_waiting, DB_ARGS(cursor,
-	    f->wide ? ANY_S : NEAR_S)) == -1)
+	    f->wide ? ANY_TIME : NEAR)) == -1)
 		return -1;
 	if (db_col(&f->db, 0, 1) == NULL)
 		return 0;		/* somebody saw to it */

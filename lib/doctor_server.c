@@ -30,7 +30,7 @@ static const struct {
 	const char		*args;		/* NULL: nulls will do */
 	const char		*indexes;
 } hot[] = {
-	{ &stmt_fanout, "(0, 1, 86400)", "{webhook_outbox_waiting,"
+	{ &stmt_fanout, "(0, 1, '1 day')", "{webhook_outbox_waiting,"
 	    "webhook_subscriptions_tenant,webhook_lanes_pkey}" },
 	{ &stmt_lane_claim, NULL, "{webhook_lanes_due}" },
 	{ &stmt_lane_page, NULL, "{webhook_pending_due,webhook_outbox_pkey}" },

@@ -136,4 +136,30 @@ wait_for 5 '[ "$(lane owner)" = - ]' \
 stop "$pid" CONT
 wait_for 5 '[ "$(seen /race)" = 2 ]' '... and is found due all the same'
 
+# A client's clock, or its zero, is no reason to lose an event.
+sub odd "$sink/odd"
+sql "insert into webhook_outbox (event_type, payload, created_at)
+    select 'odd', '{}', at::timestamptz
+    from unnest(array['infinity', '-infinity', '0001-01-01Z',
+    '4713-01-01 BC', '294276-12-31Z', '1850-01-01Z']) at;
+    delete from webhook_samples"
+run hook-stat -o json
+is "$rc $(jq -r .outbox_waiting "$work/out")" '0 6' \
+    'events of the year 0 and of no time at all: they are seen to wait'
+hook-fanout
+is "$(sql "select count(*), sum(fanned_out_to) from webhook_outbox
+    where event_type = 'odd'")" '6|6' '... and are fanned out'
+hook-deliver
+wait_for 5 '[ "$(seen /odd)" = 6 ]' '... and sent'
+is "$(grep -l 'POST /odd' "$sink_dir"/*.head | sed 's/head$/body/' |
+    xargs cat | grep -o '"timestamp":"[^"]*"' | sort | uniq -c | xargs)" \
+    "3 timestamp:0001-01-01T00:00:00.000000Z\
+ 1 timestamp:1850-01-01T00:00:00.000000Z\
+ 2 timestamp:9999-12-31T23:59:59.999999Z" \
+    '... in an envelope with a time that RFC 3339 has'
+run timeout 60 hook-prune
+exits 0 'their days are no trouble to hook-prune'
+run timeout 60 hook-reconcile
+is "$rc $(cat "$work/out")" '0 ' '... nor to hook-reconcile'
+
 done_testing

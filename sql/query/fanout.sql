@@ -2,7 +2,7 @@
 -- so that a worker that is killed or frozen leaves either nothing or all.
 --   $1  bigint   only outbox ids above this (a cursor: see hook-fanout.c)
 --   $2  integer  at most this many events
---   $3  bigint   only events created so many seconds ago, or ahead
+--   $3  interval  only events created so long ago, or ahead; null: any time
 -- One row: busy (another hook-fanout is at work: one at a time, so that
 -- deliveries become visible in outbox order), events, deliveries, last id.
 --
@@ -33,8 +33,8 @@ with lock as materialized (
 	    octet_length(o.payload::text) as payload_bytes
 	from webhook_outbox o
 	where o.fanned_out_at is null and o.id > $1
-	    and o.created_at > now() - $3::bigint * interval '1 s'
-	    and o.created_at < now() + $3::bigint * interval '1 s'
+	    and o.created_at >= coalesce(now() - $3::interval, '-infinity')
+	    and o.created_at <= coalesce(now() + $3::interval, 'infinity')
 	    and (select ok from lock)
 	order by o.id
 	limit $2
@@ -75,8 +75,10 @@ with lock as materialized (
 		else coalesce((select webhook_filter(o.payload, s.filter)
 		    from webhook_outbox o
 		    where o.id = e.id and o.created_at = e.created_at
-			and o.created_at > now() - $3::bigint * interval '1 s'
-			and o.created_at < now() + $3::bigint * interval '1 s'
+			and o.created_at >= coalesce(now() - $3::interval,
+			    '-infinity')
+			and o.created_at <= coalesce(now() + $3::interval,
+			    'infinity')
 		    limit 1), 'filter: the event is gone') end as verdict) v
 	    where v.verdict <> 'no'
 		and (k.tenant <> '_ops' or not exists (
@@ -129,8 +131,8 @@ with lock as materialized (
 		[width_bucket(o.id, (select ids from tally))]
 	    and o.created_at between (select first from tally)
 		and (select last from tally)
-	    and o.created_at > now() - $3::bigint * interval '1 s'
-	    and o.created_at < now() + $3::bigint * interval '1 s'
+	    and o.created_at >= coalesce(now() - $3::interval, '-infinity')
+	    and o.created_at <= coalesce(now() + $3::interval, 'infinity')
 ), lowered as (
 	update webhook_lanes l
 	set next_due_at = least(l.next_due_at - interval '1 us',
@@ -156,8 +158,9 @@ with lock as materialized (
 		from batch having count(*) > 0
 		union all
 		select 'fanout_ms_sum', '', '', pg_backend_pid() % 16,
-		    sum(greatest(extract(epoch from now() - created_at) * 1000,
-			0))::bigint
+		    sum(case when isfinite(created_at) then greatest(extract(
+			epoch from now() - created_at) * 1000, 0) else 0 end)
+			::bigint
 		from batch having count(*) > 0
 		order by 1, 2, 3) c
 	on conflict (name, label, outcome, shard)

@@ -31,7 +31,8 @@ with recursive head as (
 select h.subscription_id, d.id, d.event_id, d.event_type,
     d.attempts, d.round_start, d.next_attempt_at,
     case when not h.raw then '{"type":' || to_json(d.event_type)::text
-	|| ',"timestamp":"' || to_char(o.created_at at time zone 'UTC',
+	|| ',"timestamp":"' || to_char(greatest('0001-01-01Z', least(
+	    o.created_at, '9999-12-31T23:59:59.999999Z')) at time zone 'UTC',
 	    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 	|| '","api_version":' || coalesce(to_json(o.api_version)::text, 'null')
 	|| ',"id":"' || d.event_id || '","data":' end,
