@@ -13,7 +13,7 @@
 /* A session's own limits, so that a lock held by others ends in time. */
 static const char	 limits[] =
     "select set_config('statement_timeout', '1200', false),"
-    " set_config('lock_timeout', '1000', false),"
+    " set_config('lock_timeout', '500', false),"
     " set_config('synchronous_commit', case"
     " when current_setting('synchronous_commit') = 'off' then 'local'"
     " else current_setting('synchronous_commit') end, false)";
@@ -275,7 +275,7 @@ failed(struct intake *it, struct intake_session *s)
 		    db_error(&s->db), NULL);
 		return;
 	}
-	intake_not_stored(it, s, db_exitcode(&s->db) == EX_DATAERR);
+	intake_not_stored(it, s);
 }
 
 static void

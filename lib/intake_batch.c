@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "intake_int.h"
 #include "log.h"
@@ -129,13 +130,16 @@ intake_stored(struct intake *it, struct intake_session *s)
 }
 
 /*
- * One of them the database does not take: find out which.  Or none, since it
- * is in trouble.
+ * One of them can't be kept, or waits for a row that somebody inserts: which,
+ * is found out by sending each alone.  Or the database is in trouble.
  */
 void
-intake_not_stored(struct intake *it, struct intake_session *s, int is_data)
+intake_not_stored(struct intake *it, struct intake_session *s)
 {
-	if (is_data && s->nwriting > 1) {
+	int	 is_data = db_exitcode(&s->db) == EX_DATAERR;
+	int	 is_locked = strcmp(s->db.sqlstate, DB_LOCKED) == 0;
+
+	if ((is_data || is_locked) && s->nwriting > 1) {
 		it->single += (int)s->nwriting;
 		it->nwaiting += s->nwriting;
 		STAILQ_CONCAT(&s->writing, &it->waiting);

@@ -18,10 +18,9 @@ void	 intake_begin(struct intake_session *, int doing, int64_t patience_ms);
 int	 intake_worth(const struct intake *, int64_t now_ms);
 int	 intake_send_batch(struct intake *, struct intake_session *) DB_CHECKED;
 
-/* Committed; or the statement failed, is_data: for what is in it. */
+/* Committed; or the statement failed. */
 void	 intake_stored(struct intake *, struct intake_session *);
-void	 intake_not_stored(struct intake *, struct intake_session *,
-	    int is_data);
+void	 intake_not_stored(struct intake *, struct intake_session *);
 
 void	 intake_answer(struct intake *, struct intake_list *,
 	    enum intake_outcome);
