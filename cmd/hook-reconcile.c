@@ -124,7 +124,7 @@ options(struct args *a, int argc, char *argv[])
 static void
 events(struct args *a, struct db *db)
 {
-	char	 from[NUMBER] = "0";
+	char	 from[NUMBER] = "-9223372036854775808";
 	int	 i, n;
 
 	for (;;) {
