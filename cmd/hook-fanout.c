@@ -40,6 +40,7 @@
 #define ANY_TIME	NULL	/* or by a clock or a client that is wrong */
 #define HEAD_SHARE	20	/* a look from the head costs <= 1/20 of time */
 #define HEAD_MAX_MS	10000	/* but is never put off for longer */
+#define HEAD		INT64_MIN	/* a cursor below all ids */
 #define SKIPPED		16	/* told of once: so many */
 #define SEEN_MS		5000	/* how often we say that we live, */
 #define BEAT_MS		60000	/* and see to the minute's sample */
@@ -234,7 +235,7 @@ connect_db(struct fanout *f)
 	    " set work_mem = '" WORK_MEM "'") == -1 ||
 	    db_listen(&f->db, "fanout") == -1)
 		return -1;
-	f->cursor = 0;
+	f->cursor = HEAD;
 	f->asleep = 0;
 	f->seen_at_ms = 0;
 	return 0;
@@ -258,12 +259,12 @@ look(struct fanout *f)
 	char	 cursor[24], batch[24];
 	int64_t	 start_ms = follow_now_ms(), events, made, cost_ms;
 
-	f->looked_head = f->want_head || f->cursor == 0 ||
+	f->looked_head = f->want_head || f->cursor == HEAD ||
 	    start_ms >= f->head_by_ms;
 	f->want_head = 0;
 	f->wide |= f->looked_head;
 	if (f->looked_head) {
-		f->cursor = 0;
+		f->cursor = HEAD;
 		f->head_by_ms = start_ms + HEAD_MAX_MS;
 	}
 	snprintf(cursor, sizeof(cursor), "%" PRId64, f->cursor);

@@ -91,6 +91,7 @@ rerun_create(struct rerun *j, struct db *db, const char *rate,
 	    actor, reason)) == -1)
 		return -1;
 	snprintf(j->id, sizeof(j->id), "%s", db_col(db, 0, 0));
+	j->cursor = db_int(db, 0, 1);
 	return 0;
 }
 

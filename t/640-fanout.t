@@ -162,4 +162,26 @@ exits 0 'their days are no trouble to hook-prune'
 run timeout 60 hook-reconcile
 is "$rc $(cat "$work/out")" '0 ' '... nor to hook-reconcile'
 
+# Ids that a client gives (its zero, for all) are no reason either.
+sub given "$sink/given"
+for id in 0 0 -5 7777777 7777777; do
+	sql "insert into webhook_outbox (id, event_type, payload)
+	    values ($id, 'given', '{}')"
+done
+hook-fanout
+hook-fanout
+is "$(sql "select count(*), sum(fanned_out_to) from webhook_outbox
+    where event_type = 'given'") $(count "event_type = 'given'")" '5|5 5' \
+    'events with ids of a client are fanned out, each once'
+hook-deliver
+wait_for 5 '[ "$(seen /given)" = 5 ]' '... and sent'
+run hook-reconcile
+is "$rc $(cat "$work/out")" '0 ' '... and all is well'
+sql "delete from webhook_deliveries where event_type = 'given';
+    delete from webhook_outbox where event_type = 'given'
+    and id in (select id from webhook_outbox group by 1 having count(*) > 1)
+    and event_id not in (select min(event_id) from webhook_outbox group by id)"
+hook-replay --fanout -t given >"$work/out"
+is "$(jq .made "$work/out")" 3 '... a replay finds them, too'
+
 done_testing

@@ -15,6 +15,9 @@
 -- $3 keeps partitions out of it that hold nothing new: the server then opens
 -- three days of the outbox, not all of them, each time that it looks.
 --
+-- An id is an event's own, unless a producer has given it: of those that share
+-- one, a statement takes one, as that is how an event is found again in here.
+--
 -- Subscriptions are matched once for all events of a kind, not for each: one
 -- tenant may have 100,000 of them.  A filter reads the payload by itself.
 --
@@ -27,7 +30,7 @@
 with lock as materialized (
 	select pg_try_advisory_xact_lock(
 	    hashtextextended('hookutils fanout ' || current_schema(), 0)) as ok
-), batch as materialized (
+), held as materialized (
 	select o.id, o.created_at, o.event_id, o.event_type, o.aggregate_id,
 	    o.api_version, o.tenant,
 	    octet_length(o.payload::text) as payload_bytes
@@ -39,6 +42,8 @@ with lock as materialized (
 	order by o.id
 	limit $2
 	for no key update of o skip locked
+), batch as materialized (
+	select distinct on (id) * from held order by id, created_at
 ), kinds as materialized (
 	select tenant, event_type, api_version, array_agg(id) as ids,
 	    array_agg(created_at) as times, array_agg(event_id) as event_ids,
