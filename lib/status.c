@@ -9,7 +9,10 @@
 #include "status.h"
 #include "stmt.h"
 
+#define DUE_S	60	/* stat-subs: due for longer is worst off */
+
 static int	 keep(struct status *, struct db *, enum status_part, int);
+static int	 somebody(const struct status *);
 static int64_t	 skew(int64_t, int64_t, int64_t);
 static int64_t	 unix_ms(void);
 
@@ -48,8 +51,8 @@ status_read(struct status *s, struct db *db, unsigned int parts)
 	if ((parts & STATUS_PART(STATUS_RATES) && keep(s, db, STATUS_RATES,
 	    db_run(db, &stmt_stat_rates, 0, NULL)) == -1) ||
 	    (parts & STATUS_PART(STATUS_SUBS) && keep(s, db, STATUS_SUBS,
-	    db_run(db, &stmt_stat_subs, DB_ARGS(s->subs == NULL ? "10" :
-	    s->subs))) == -1) ||
+	    somebody(s) ? db_run(db, &stmt_stat_subs, DB_ARGS(
+	    s->subs == NULL ? "10" : s->subs)) : 0) == -1) ||
 	    (parts & STATUS_PART(STATUS_SOURCES) && keep(s, db,
 	    STATUS_SOURCES, db_run(db, &stmt_stat_sources, 0, NULL)) == -1) ||
 	    (parts & STATUS_PART(STATUS_WORKERS) && keep(s, db,
@@ -62,6 +65,17 @@ status_read(struct status *s, struct db *db, unsigned int parts)
 		return -1;
 	status_judge(s);
 	return 0;
+}
+
+/* Is there anybody whom stat-subs would name?  By the facts. */
+static int
+somebody(const struct status *s)
+{
+	return status_fact(s, "subscriptions_paused") > 0 ||
+	    status_fact(s, "subscriptions_disabled") > 0 ||
+	    status_fact(s, "subscriptions_failing") > 0 ||
+	    status_fact(s, "deliveries_held") > 0 ||
+	    status_fact(s, "deliveries_due_oldest_s") >= DUE_S;
 }
 
 /* The last result becomes a part. */
