@@ -499,4 +499,65 @@ is "$(sql 'select max(id) from webhook_audit') $(ids -s "$shop" |
 run hook-dlq retry - </dev/null
 is "$rc $(cat "$work/out" "$work/err")" '0 ' 'no ids, nothing to do'
 
+# Days are told apart when a statement is planned: that opens, and locks, the
+# partitions of those days alone.
+days() {	# TABLE SINCE UNTIL: from|until
+	psql -X -q -A -t -v ON_ERROR_STOP=1 <<-EOT
+		set timezone = 'UTC';
+		prepare d as $(cat "$top/sql/query/dlq-days.sql");
+		execute d ('webhook_deliveries_$1', $2, $3);
+	EOT
+}
+opened() {	# QUERY PARAMETERS: how many partitions of the dead
+	psql -X -q -A -t -v ON_ERROR_STOP=1 <<-EOT
+		set plan_cache_mode = force_custom_plan;
+		prepare q as $(cat "$top/sql/query/$1.sql");
+		begin;
+		\\o /dev/null
+		execute q ($2);
+		\\o
+		select count(*) from pg_locks l join pg_class c
+		    on c.oid = l.relation where l.pid = pg_backend_pid()
+		    and c.relkind = 'r'
+		    and c.relname like 'webhook_deliveries_dead_%';
+	EOT
+}
+day=$(sql 'select min(finished_at)::date from webhook_deliveries_dead')
+next=$(date -u -d "$day +1 day" +%F)
+until=$(sql 'select max(finished_at)::date + 1 from webhook_deliveries_dead')
+is "$(days dead null null)" "$day 00:00:00+00|$until 00:00:00+00" \
+    'what is dead is of the days whose partitions hold anything'
+is "$(days dead "'$day 01:00Z'" "'$day 02:00Z'")" \
+    "$day 01:00:00+00|$day 02:00:00+00" '... or within the times asked for'
+is "$(days done "'$day 01:00Z'" "'$next 00:00Z'" | cut -d '|' -f 1)" \
+    "$day 01:00:00+00" '... and so of the others'
+none='null, null, null, null, null, null, null'
+days="'$day 00:00Z', '$next 00:00Z'"
+is "$(opened dlq-list "'-infinity', 0, 1000, null, null, null, null, $days")" \
+    1 'a list opens those partitions only'
+is "$(opened dlq-count "$none, $days")" 1 '... and so does a count'
+is "$(opened dlq-over "$none, 1, 1, 1, $days")" 1 '... and an alert'
+is "$(opened dlq-find "1, '{failed,expired}', $days")" 1 \
+    '... and looking for one'
+is "$(opened dlq-find "1, '{pending}', null, null")" 0 \
+    '... and for what waits, none of them'
+clone "$shop" 1
+sql "update webhook_deliveries set finished_at = '2001-01-01 00:00Z'
+    where id = (select max(id) from webhook_deliveries)"
+last=$(sql 'select max(id) from webhook_deliveries')
+is "$(days dead null null)" '-infinity|infinity' \
+    'what has no partition of its own may be of any day'
+is "$(hook-dlq list | jq -r .id | head -n 1)" "$last" '... it is listed'
+is "$(hook-dlq count)" "$(sql 'select count(*) from webhook_dlq')" \
+    '... and counted'
+run hook-dlq show -o json "$last"
+is "$(jq -r .finished_at "$work/out")" 2001-01-01T00:00:00.000000Z \
+    '... and shown'
+is "$(for state in pending delivered discarded; do
+	hook-dlq show "$(sql "select max(id) from webhook_deliveries
+	    where state = '$state'")" | jq -r .state
+    done | xargs)" 'pending delivered discarded' 'one of any state is shown'
+run hook-dlq show 123456789
+exits 1 'one that never was is not found'
+
 done_testing
