@@ -100,7 +100,7 @@ options(int argc, char *argv[])
 	int		 ch;
 
 	opterr = 0;
-	while ((ch = getopt(argc, argv, "P:Vc:d:g:hl:m:w:")) != -1)
+	while ((ch = getopt(argc, argv, "P:Vc:d:g:hk:l:m:w:")) != -1)
 		switch (ch) {
 		case 'P':
 			if (buf_addf(&nets, "%s%s", nets.len > 0 ? "," : "",
@@ -125,6 +125,9 @@ options(int argc, char *argv[])
 			break;
 		case 'h':
 			usage(EX_OK);
+		case 'k':
+			receiver.offers = optarg;
+			break;
 		case 'l':
 			if (nlisten == LISTEN_MAX)
 				errx(EX_USAGE, "-l %s: too many", optarg);
@@ -234,7 +237,7 @@ static _Noreturn void
 usage(int code)
 {
 	fprintf(code == EX_OK ? stdout : stderr, "usage: %s [-hV]"
-	    " [-c connections] [-d conninfo] [-g grace]"
+	    " [-c connections] [-d conninfo] [-g grace] [-k folder]"
 	    " [-l address:port]... [-m max-body] [-P proxies]"
 	    " [-w timeout]\n", getprogname());
 	exit(code);

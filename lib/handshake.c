@@ -15,6 +15,7 @@ static int	 dropbox(const char *, char *const *, size_t,
 static int	 is(const struct sign_message *, const char *, const char *);
 static int	 meta(const char *, char *const *, size_t,
 		    struct handshake *);
+static int	 notion(const struct sign_message *);
 static int	 param(const char *, const char *, struct buf *);
 static int	 same(const char *, const struct buf *);
 static int	 slack(const struct sign_message *, struct handshake *);
@@ -61,7 +62,8 @@ handshake_post(const struct sign_scheme *s, const struct sign_message *m,
 	return named(s, "slack") ? slack(m, h) :
 	    named(s, "zoom") ? zoom(m, key, h) :
 	    named(s, "discord") ? discord(m, h) :
-	    named(s, "twitch") ? twitch(m, h) : 0;
+	    named(s, "twitch") ? twitch(m, h) :
+	    named(s, "notion") ? notion(m) : 0;
 }
 
 static int
@@ -158,6 +160,17 @@ twitch(const struct sign_message *m, struct handshake *h)
 			    "webhook_callback_verification") == 0 &&
 			    text_of(m, ".challenge", &h->body);
 	return 0;
+}
+
+/* {"verification_token":"TEXT"}: offer.h has those without a signature. */
+static int
+notion(const struct sign_message *m)
+{
+	struct member	 v;
+
+	return m->body_len > 0 &&
+	    member_find(m->body, m->body_len, ".verification_token", &v) == 1
+	    && member_find(m->body, m->body_len, ".type", &v) == 0;
 }
 
 /* Append a member's text: 1, or 0 if it has none. */

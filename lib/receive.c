@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +9,14 @@
 #include "inbox.h"
 #include "log.h"
 #include "message.h"
+#include "offer.h"
 #include "outside.h"
 #include "receive.h"
+#include "refusal.h"
 #include "unpack.h"
 #include "url.h"
 
 #define PATH		"/webhooks/"
-#define LOG_BURST	50		/* lines about refusals at once */
-#define LOG_EVERY_MS	500		/* and one each, after that */
-#define OTHERS_MAX	64		/* secrets that a hint may name */
 
 /* A message on its way to the database. */
 struct pending {
@@ -33,13 +33,10 @@ static void	 get(struct receive *, struct serve_request *,
 static void	 health(struct serve_request *, int);
 static void	 keep(struct receive *, struct pending *,
 		    const struct sign_message *);
-static int	 may_log(char *, size_t);
 static struct pending *pending(struct receive *, struct serve_request *,
 		    struct source *);
-static size_t	 others(const struct receive *, const struct source *, int64_t,
-		    struct hint_other *);
-static void	 reason(const struct receive *, const struct source *,
-		    const char *, const struct hint *, struct buf *);
+static int	 offered(struct receive *, struct serve_request *,
+		    struct source *, const struct sign_message *);
 static void	 refuse(struct receive *, struct serve_request *,
 		    struct source *, int, const char *, const struct hint *);
 static void	 release(struct pending *);
@@ -58,16 +55,16 @@ receive_take(void *arg, struct serve_request *r)
 	struct receive	*rc = arg;
 	const char	*path = r->http.target, *name = path + strlen(PATH);
 	size_t		 len = strcspn(path, "?");
-	int		 is_get = strcmp(r->http.method, "GET") == 0 ||
-			    strcmp(r->http.method, "HEAD") == 0;
+	int		 is_get = strcmp(r->http.method, "GET") == 0;
+	int		 looks = is_get || strcmp(r->http.method, "HEAD") == 0;
 	struct source	*src;
 
 	if (len == 8 && strncmp(path, "/healthz", len) == 0) {
-		health(r, is_get ? 1 : -1);
+		health(r, looks ? 1 : -1);
 		return;
 	}
 	if (len == 7 && strncmp(path, "/readyz", len) == 0) {
-		health(r, is_get ? intake_ready(&rc->intake) : -1);
+		health(r, looks ? intake_ready(&rc->intake) : -1);
 		return;
 	}
 	if (strncmp(path, PATH, strlen(PATH)) != 0 ||
@@ -89,7 +86,7 @@ health(struct serve_request *r, int good)
 {
 	if (good == -1)
 		serve_answer(r, &(struct serve_answer){ .status = 405,
-		    .more = "Allow: GET\r\n" });
+		    .more = "Allow: GET, HEAD\r\n" });
 	else
 		answer(r, good ? 200 : 503, good ? "ok\n" : "no database\n");
 }
@@ -106,8 +103,7 @@ get(struct receive *rc, struct serve_request *r, struct source *src)
 	    handshake_get(src->scheme, query == NULL ? NULL : query + 1, word,
 	    n, &h))
 		shake(r, src, &h);
-	else if (strcmp(r->http.method, "GET") == 0 && src->scheme != NULL &&
-	    message_signs_url(src->scheme))
+	else if (src->scheme != NULL && message_signs_url(src->scheme))
 		take(rc, r, src);
 	else
 		refuse(rc, r, src, rc->sources.generation == 0 ? 503 : 401,
@@ -147,7 +143,8 @@ take(struct receive *rc, struct serve_request *r, struct source *src)
 		refuse(rc, r, src, 503, "no memory", NULL);
 	else if (unpacked(rc, p, &m) != -1) {
 		m.url = url.s;
-		if ((key = verify(rc, r, src, &m)) == NULL)
+		if (offered(rc, r, src, &m) ||
+		    (key = verify(rc, r, src, &m)) == NULL)
 			;
 		else if (handshake_post(src->scheme, &m, key, &h))
 			shake(r, src, &h);
@@ -165,6 +162,33 @@ take(struct receive *rc, struct serve_request *r, struct source *src)
 	buf_free(&h.body);
 	if (!kept)
 		release(p);
+}
+
+/* A token that is to sign later messages?  1, and it is answered. */
+static int
+offered(struct receive *rc, struct serve_request *r, struct source *src,
+    const struct sign_message *m)
+{
+	struct handshake	 h = HANDSHAKE_INIT;
+	struct buf		 token = BUF_INIT(OFFER_MAX);
+	int			 is;
+
+	is = src->scheme != NULL && src != rc->sources.unknown &&
+	    offer_token(src->scheme, m, &token) == 1;
+	if (is && rc->offers == NULL)
+		refuse(rc, r, src, 401, "the token of a handshake, and no -k"
+		    " to keep it in", NULL);
+	else if (is && offer_keep(rc->offers, src->name, &token) == -1)
+		refuse(rc, r, src, 503, errno == EAGAIN ? "one token a second"
+		    : "the token of a handshake can't be kept in the folder"
+		    " of -k", NULL);
+	else if (is) {
+		log_event(LOG_NOTICE, "token kept", "source", src->name,
+		    "folder", rc->offers, NULL);
+		shake(r, src, &h);
+	}
+	buf_wipe(&token);
+	return is;
 }
 
 /* The same two pointers under another name; until the next call. */
@@ -332,14 +356,14 @@ refuse(struct receive *rc, struct serve_request *r, struct source *src,
 
 	src->count[status == 401 ? COUNT_UNAUTHORIZED : status == 503 ?
 	    COUNT_UNAVAILABLE : COUNT_REFUSED]++;
-	if (may_log(skipped, sizeof(skipped))) {
+	if (refusal_may_log(skipped, sizeof(skipped))) {
 		snprintf(code, sizeof(code), "%d", status);
 		outside_address(&r->http, &r->peer, &rc->proxies, from);
 		if (status == 401 && src->scheme != NULL &&
 		    message_signs_url(src->scheme) && outside_url(&r->http,
 		    src->public_url, &r->peer, &rc->proxies, &url) == 0)
 			(void)!url_redact(url.s, &shown);
-		reason(rc, src, why, h, &text);
+		refusal_reason(rc, src, why, h, &text);
 		log_event(LOG_NOTICE, "refused", "source", src->name,
 		    "status", code, "reason", src == rc->sources.unknown ?
 		    "no such source" : text.len == 0 ? why : text.s,
@@ -354,47 +378,6 @@ refuse(struct receive *rc, struct serve_request *r, struct source *src,
 	buf_free(&text);
 }
 
-/*
- * Why, with the likely cause; for what is unknown too, or the time it takes
- * would tell which names are not.
- */
-static void
-reason(const struct receive *rc, const struct source *src, const char *why,
-    const struct hint *h, struct buf *out)
-{
-	static struct hint_other	 other[OTHERS_MAX];
-	struct hint			 full;
-
-	if (h == NULL || h->scheme == NULL)
-		return;
-	full = *h;
-	full.other = other;
-	full.nother = others(rc, src, h->now, other);
-	if (buf_adds(out, why) == -1 || hint_add(&full, why, out) == -1)
-		buf_reset(out);
-}
-
-/* The live secrets of other sources: one of them may be what was meant. */
-static size_t
-others(const struct receive *rc, const struct source *src, int64_t now,
-    struct hint_other *other)
-{
-	struct sign_key	*key[SOURCE_KEYS];
-	struct source	*s;
-	size_t		 i, k, keys, n = 0;
-
-	for (i = 0; i < rc->sources.n; i++) {
-		s = rc->sources.all[i];
-		if (s == src || s->scheme == NULL)
-			continue;
-		keys = source_keys(s, now, key);
-		for (k = 0; k < keys && n < OTHERS_MAX; k++)
-			other[n++] = (struct hint_other){ s->name, s->scheme,
-			    key[k] };
-	}
-	return n;
-}
-
 /* What was no request, or came too slowly. */
 void
 receive_refused(void *arg, const struct sockaddr_storage *peer,
@@ -405,34 +388,11 @@ receive_refused(void *arg, const struct sockaddr_storage *peer,
 
 	rc->sources.unknown->count[e->status == 503 ? COUNT_UNAVAILABLE :
 	    COUNT_REFUSED]++;
-	if (!may_log(skipped, sizeof(skipped)))
+	if (!refusal_may_log(skipped, sizeof(skipped)))
 		return;
 	snprintf(code, sizeof(code), "%d", e->status);
 	outside_address(NULL, peer, &rc->proxies, from);
 	log_event(LOG_NOTICE, "refused", "status", code, "reason", e->why,
 	    "from", from, "not_logged", skipped[0] == '\0' ? NULL : skipped,
 	    NULL);
-}
-
-/* Nobody is to fill the disk; what was left out is said with the next. */
-static int
-may_log(char *skipped, size_t len)
-{
-	static int64_t	 last_ms, credit_ms = LOG_BURST * LOG_EVERY_MS, n;
-	int64_t		 now = follow_now_ms();
-
-	credit_ms += now - last_ms;
-	last_ms = now;
-	if (credit_ms > LOG_BURST * LOG_EVERY_MS)
-		credit_ms = LOG_BURST * LOG_EVERY_MS;
-	if (credit_ms < LOG_EVERY_MS) {
-		n++;
-		return 0;
-	}
-	credit_ms -= LOG_EVERY_MS;
-	skipped[0] = '\0';
-	if (n > 0)
-		snprintf(skipped, len, "%lld", (long long)n);
-	n = 0;
-	return 1;
 }

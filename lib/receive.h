@@ -17,6 +17,7 @@ struct receive {
 	struct intake		 intake;
 	struct addr_allow	 proxies;	/* X-Forwarded-* counts */
 	size_t			 max_body;	/* bytes, unpacked too */
+	const char		*offers;	/* folder of offer.h, or NULL */
 };
 
 /* For struct serve_conf, with a struct receive as its arg. */

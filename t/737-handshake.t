@@ -17,7 +17,10 @@ openssl genpkey -algorithm ed25519 -out "$work/ed.pem" 2>/dev/null
 openssl pkey -in "$work/ed.pem" -pubout -outform DER | tail -c 32 |
     od -An -tx1 | tr -d ' \n' >"$work/ed.pub"
 hook-source add -s discord -k "$work/ed.pub" discord >/dev/null || exit
-receiver
+source_of notion notion notyet
+mkdir "$work/tokens"
+export tokens="$work/tokens"
+receiver -k "$tokens"
 
 try 'Meta: the challenge comes back to who knows the word' <<'EOT'
 my $q = 'hub.mode=subscribe&hub.challenge=1158201444';
@@ -126,6 +129,43 @@ $send->($v, $b, 'twitchsecret', 'm1') == 200 &&
     $head =~ /^Content-Length: 14/m && $send->($v, $b, 'wrong', 'm2') == 401 &&
     $send->('notification', $b, 'twitchsecret', 'm3') == 202
 EOT
+# t/vectors/notion.json
+n=secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl
+n_sig=461e8cbcba8a75c3edd866f0e71280f5a85cbf21eff040ebd10fe266df38a735
+notion() {	# BODY [curl option ...]
+	body=$1
+	shift
+	curl -s -o /dev/null -w '%{http_code}' --data-binary "$body" "$@" \
+	    "$rcv/webhooks/${source-notion}"
+}
+for body in '{"verification_token":""}' '{"verification_token":"a b"}' \
+    "{\"verification_token\":\"$(printf %0257d 0)\"}" '{}' '' \
+    '{"verification_token":"a","verification_token":"b"}' \
+    '{"verification_token":null}' '{"verification_token":"a'; do
+	notion "$body"
+	echo
+done >"$work/statuses"
+is "$(sort -u "$work/statuses") $(ls -A "$tokens")" '401 ' \
+    'Notion: a token that can be none is refused'
+is "$(source=gh notion "{\"verification_token\":\"$n\"}") \
+$(source=nobody notion "{\"verification_token\":\"$n\"}") \
+$(ls -A "$tokens")" '401 401 ' '... and so is one at another source'
+is "$(notion "{\"verification_token\":\"$n\"}") \
+$(ls -lA "$tokens" | awk 'NR > 1 { print $1, $NF }') \
+$(cat "$tokens/notion")" "200 -rw------- notion $n" \
+    '... one without a signature is for the operator alone'
+is "$(notion '{"verification_token":"other"}') $(cat "$tokens/notion")" \
+    "503 $n" '... and no more than one a second'
+is "$(notion '{"type":"page.created"}' -H "X-Notion-Signature: sha256=$(
+    printf '{"type":"page.created"}' | openssl dgst -sha256 -mac HMAC \
+    -macopt "key:$n" | sed 's/.* //')")" 401 '... and signs nothing yet'
+hook-source rotate -g 0 -k "$tokens/notion" notion >/dev/null || exit
+notion_says() {
+	notion "{\"verification_token\":\"$n\"}" \
+	    -H "X-Notion-Signature: sha256=$n_sig"
+}
+wait_for 20 '[ "$(notion_says)" = 200 ]' \
+    '... until the operator takes it; signed, it is a handshake still'
 now=$(date +%s)
 discord() {	# BODY: the status, and the answer
 	printf '%s%s' "$now" "$1" >"$work/signed"
@@ -149,7 +189,7 @@ is "$(sql "select string_agg(source, ' ' order by source)
     from webhook_inbox")" 'discord dropbox dropbox slack twitch zoom' \
     'handshakes are not stored, messages are'
 wait_for 10 '[ "$(sql "select sum(value) from webhook_counters
-    where name = '\''received'\'' and outcome = '\''handshake'\''")" = 9 ]' \
+    where name = '\''received'\'' and outcome = '\''handshake'\''")" = 11 ]' \
     '... but counted'
 stop "$rcv_pid"
 is "$(grep -c -e 'verify me' -e 'verify%20me' -e 'verify+me' "$rcv_log")" 0 \

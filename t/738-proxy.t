@@ -67,7 +67,7 @@ is "$(sql "select string_agg(convert_from(body, 'UTF8'), ' ' order by id)
 is "$(get known "$q&x" "$k$q") $(get known "$q" "$k$q" -I) \
 $(get gh "$q" "$k$q" -H "X-Hub-Signature-256: sha256=$(printf '' |
     openssl dgst -sha256 -mac HMAC -macopt key:topsecret | sed 's/.* //')")" \
-    '401 401 401' '... but no other, no HEAD, and not where none is signed'
+    '401 405 401' '... but no other, no HEAD, and not where none is signed'
 n=0
 for signed in 'CallSid=CA3&From=sip:a@b&Say=it%27s+%2B' \
     "CallSid=CA3&From=sip:a@b&Say=it's+%2B" \

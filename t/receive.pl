@@ -6,8 +6,9 @@
 #			source, secret say otherwise; raw: more header lines
 #	dial()		a connection
 #	put($c, $bytes)	send
-#	answer($c)	the next answer's status; 0 closed, -1 not within 10 s;
-#			$head and $text are the answer
+#	answer($c, $wait, $method)	the next answer's status; 0 closed, -1
+#			not within 10 s, or $wait; $head and $text are the
+#			answer, to a $method
 #	ended($c)	was it closed, without another byte?
 #	post(...)	all of this with a connection of its own: the status
 #	curl(path)	the status of a GET
@@ -51,7 +52,7 @@ sub more {
 }
 
 sub answer {
-	my ($c, $wait) = @_;
+	my ($c, $wait, $method) = @_;
 	my $end = time + ($wait // 10);
 	while ($rest{$c} !~ /\r\n\r\n/) {
 		return -1 if time >= $end;
@@ -61,7 +62,7 @@ sub answer {
 	($head, $rest{$c}) = split /\r\n\r\n/, $rest{$c}, 2;
 	my ($status) = $head =~ m{^HTTP/1\.1 (\d+)};
 	my ($len) = $head =~ /^content-length: *(\d+)/mi;
-	$len //= 0;
+	$len = 0 if !defined $len || ($method // '') eq 'HEAD';
 	while (length $rest{$c} < $len) {
 		return -1 if time >= $end || more($c, $end - time) != 1;
 	}
