@@ -55,6 +55,7 @@ static const char version_too[] =
     ", (select coalesce(max(version), 0) from webhook_migrations)";
 
 #define NO_TABLE	"42P01"		/* sqlstate */
+#define NO_RIGHT	"42501"
 
 static const char *
 schema(void)
@@ -302,13 +303,17 @@ send_setup(struct db *db)
 static int
 good_setup(struct db *db, int rc)
 {
+	if (rc == -1 && strcmp(db->sqlstate, NO_RIGHT) == 0)
+		return db_fail(db, EX_UNAVAILABLE, "schema %s: role %s may not"
+		    " use it: grant it the webhook_ role of its work",
+		    schema(), PQuser(db->conn));
 	if (rc == -1)
 		return strcmp(db->sqlstate, NO_TABLE) != 0 ? -1 :
 		    db_fail(db, EX_UNAVAILABLE, "schema %s: no hookutils"
 		    " tables: run hook-migrate", schema());
 	if (*db_col(db, 0, 0) == 't')
-		return db_fail(db, EX_TEMPFAIL,
-		    "database: server is read-only");
+		return db_fail(db, EX_TEMPFAIL, "database: server is read-only"
+		    " (a standby, or default_transaction_read_only is on)");
 	return db->any_schema ? 0 : db_version_is(db, db_int(db, 0, 1));
 }
 

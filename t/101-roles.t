@@ -195,7 +195,7 @@ is "$(sql 'select count(*) > 5 from webhook_attempts')" t \
     '... and all of it was really done'
 
 # What nobody was granted, nobody has.
-sql 'create role nobody_special'
+sql 'create role nobody_special login'
 is "$(sql "select string_agg(c.relname, ' ') from pg_class c
     where c.relnamespace = 'public'::regnamespace
     and c.relkind in ('r', 'p', 'v', 'S')
@@ -205,5 +205,72 @@ is "$(sql "select string_agg(c.relname, ' ') from pg_class c
 is "$(sql "select has_function_privilege('nobody_special',
     'webhook_enqueue(text,json,text,text,text,text,text)', 'execute')")" f \
     '... nor to webhook_enqueue'
+PGUSER=nobody_special run hook-sub list
+is "$rc $(cat "$work/err")" "69 hook-sub: schema public: role\
+ nobody_special may not use it: grant it the webhook_ role of its work" \
+    '... which a tool says in one line'
+
+# A producer's own operators, functions and tables, first on his path, stay
+# out of what runs with the owner's rights, and out of defaults and checks.
+sql "create role evil login in role webhook_producer;
+    create schema authorization evil;
+    grant temporary on database $db to evil;
+    insert into webhook_wakeup values ('fanout', true)
+	on conflict (follower) do update set asleep = true"
+{
+	n=0
+	while read -r kind name args result; do
+		n=$((n + 1))
+		[ "$kind" = op ] && f=op$n || f=$name
+		[ "$args" != - ] || args=
+		echo "create function evil.$f($args) returns $result
+		    language plpgsql as \$\$ begin
+		    raise exception 'reached: $name as %', current_user;
+		    end \$\$;"
+		[ "$kind" = fn ] || echo "create operator evil.$name (leftarg =
+		    ${args%,*}, rightarg = ${args#*,}, function = evil.$f);"
+	done <<-'EOT'
+	op = text,text boolean
+	op = boolean,boolean boolean
+	op <> bytea,bytea boolean
+	op || text,text text
+	op ~ text,text boolean
+	op <= integer,integer boolean
+	op * numeric,integer numeric
+	fn current_setting text,boolean text
+	fn pg_notify text,text void
+	fn webhook_notify text void
+	fn webhook_channel text text
+	fn webhook_enqueue text,json text
+	fn now - timestamptz
+	fn clock_timestamp - timestamptz
+	fn gen_random_uuid - uuid
+	fn length text integer
+	fn lpad text,integer,text text
+	fn replace text,text,text text
+	fn to_hex bigint text
+	fn md5 text text
+	fn sha256 bytea bytea
+	fn octet_length text integer
+	EOT
+	for t in wakeup outbox idempotency; do
+		echo "create table evil.webhook_$t ();
+		    create temporary table webhook_$t ();"
+	done
+	cat <<-'EOT'
+	set search_path = evil, pg_temp, pg_catalog, public;
+	insert into public.webhook_outbox
+	    (aggregate_id, event_type, payload, api_version)
+	    values ('a', 'evil', '{}', 'v1');
+	insert into public.webhook_topic_outbox (topic, key, payload)
+	    values ('evil', 'k', '{}');
+	select public.webhook_enqueue('evil', '{}', idempotency_key => 'e');
+	select public.webhook_enqueue('evil', '{}', idempotency_key => 'e');
+	EOT
+} >"$work/evil.sql"
+PGUSER=evil run psql -X -q -A -t -v ON_ERROR_STOP=1 -f "$work/evil.sql"
+is "$rc $(cat "$work/err")" '0 ' "a producer's own objects are not reached"
+is "$(sql "select count(*) from webhook_outbox where event_type = 'evil'")" 3 \
+    '... and his events are stored, that with a key once'
 
 done_testing
