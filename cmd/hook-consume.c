@@ -53,7 +53,6 @@ struct look {
 	int64_t	 work_ms;	/* when some was found */
 	int64_t	 tick_ms, pause_ms;	/* until then nothing is asked */
 	int	 want_head, drained;
-	int	 ending;	/* no more claims: exit status */
 };
 
 static int	 bad(struct consumer *, struct look *);
@@ -62,8 +61,7 @@ static int	 dry_run(struct consumer *);
 static void	 duration(int, int64_t, int64_t, int64_t *);
 static int	 find_work(struct consumer *, struct look *, size_t);
 static int	 found_none(struct consumer *, struct look *, int, int64_t);
-static int	 given_up(const struct consumer *, const struct look *,
-		    int64_t);
+static int	 given_up(const struct consumer *, int64_t);
 static int64_t	 number(const char *, int64_t);
 static void	 options(struct consumer *, int, char *[]);
 static int	 run(struct consumer *);
@@ -98,8 +96,8 @@ main(int argc, char *argv[])
 	set_up(&c);
 	rc = dry ? dry_run(&c) : run(&c);
 	if (rc != EX_OK)
-		log_event(LOG_ERROR, "stopped", "reason",
-		    c.feed.no_source ? "no such source" :
+		log_event(LOG_ERROR, "stopped", "reason", c.feed.no_source ?
+		    "no such source" : *c.why != '\0' ? c.why :
 		    db_error(&c.feed.db), NULL);
 	feed_close(&c.feed);
 	guard_stop(&c.guard);
@@ -272,13 +270,13 @@ run(struct consumer *c)
 			consumer_stop(c, follow_stop > 1 ? 3 : 1, now_ms);
 		consumer_serve(c, now_ms);
 		rc = step_db(c, &l, now_ms);
-		if (rc == EX_TEMPFAIL && !c->feed.follow)
-			l.ending = rc;	/* what runs may still be acked */
-		else if (rc != EX_OK && rc != EX_TEMPFAIL)
+		if (rc != EX_OK && rc != EX_TEMPFAIL)
 			return rc;
-		if (c->held == 0 && (c->stopping || l.drained || l.ending))
-			return l.ending;
-		if (given_up(c, &l, now_ms))
+		if (rc == EX_TEMPFAIL && !c->feed.follow && !c->broken)
+			c->broken = rc;	/* what runs may still be acked */
+		if (c->held == 0 && (c->stopping || l.drained || c->broken))
+			return c->broken;
+		if (given_up(c, now_ms))
 			return EX_TEMPFAIL;
 		wait_some(c, &l, now_ms);
 	}
@@ -286,12 +284,12 @@ run(struct consumer *c)
 
 /* Nothing runs, and the database is away for too long to tell it. */
 static int
-given_up(const struct consumer *c, const struct look *l, int64_t now_ms)
+given_up(const struct consumer *c, int64_t now_ms)
 {
 	if (c->life.lost_at_ms == 0 || c->running.n > 0)
 		return 0;
 	return (c->stopping && now_ms >= c->stop_ms + LAST_WORDS_MS) ||
-	    (l->ending && now_ms >= c->life.lost_at_ms + c->feed.lease_ms);
+	    (c->broken && now_ms >= c->life.lost_at_ms + c->feed.lease_ms);
 }
 
 /* All that the database is needed for; EX_OK, or why it was not done. */
@@ -309,7 +307,7 @@ step_db(struct consumer *c, struct look *l, int64_t now_ms)
 	    (!c->feed.follow && c->held == 0))
 		l->at_ms = 0;
 	room = consumer_start(c, now_ms);
-	if (room > 0 && !l->ending && now_ms >= l->at_ms &&
+	if (room > 0 && !c->broken && now_ms >= l->at_ms &&
 	    find_work(c, l, room) == -1)
 		return bad(c, l);
 	consumer_start(c, now_ms);
@@ -346,6 +344,7 @@ bad(struct consumer *c, struct look *l)
 	    c->feed.path != NULL)
 		code = EX_USAGE;	/* -k, as the server read it */
 	feed_error(&c->feed);
+	strlcpy(c->why, db_error(&c->feed.db), sizeof(c->why));
 	if (code == EX_TEMPFAIL)
 		l->pause_ms = follow_now_ms() +
 		    follow_lost(&c->life, db_error(&c->feed.db));
@@ -423,8 +422,8 @@ wait_some(struct consumer *c, struct look *l, int64_t now_ms)
 		until_ms = l->pause_ms;
 	else if (c->outcomes != NULL || c->printed.first != NULL)
 		return;
-	else if (!l->ending && consumer_start(c, now_ms) > 0 &&
-	    l->at_ms < until_ms)
+	else if (!c->broken && l->at_ms < until_ms &&
+	    consumer_start(c, now_ms) > 0)
 		until_ms = l->at_ms;
 	if (c->held > 0 && c->renew_ms < until_ms && now_ms >= l->pause_ms)
 		until_ms = c->renew_ms;

@@ -26,9 +26,11 @@
 #define EVENTS		"5000"	/* one look */
 #define DELIVERIES	"20000"
 #define LANES		"2000"
+#define MESSAGES	"20000"
 #define AGAIN_S		2	/* until a second look */
 #define LOOKS		3	/* at counters */
 #define PRUNE_S		60	/* to wait for a hook-prune */
+#define LOWEST		"-9223372036854775808"	/* id: any may be given */
 #define NUMBER		24	/* bytes of a bigint's text */
 
 /* Columns of the statements. */
@@ -53,6 +55,7 @@ static void	 events(struct args *, struct db *);
 static _Noreturn void fail(const struct db *);
 static void	 lanes(struct args *, struct db *);
 static int	 lock(struct db *);
+static void	 messages(struct args *, struct db *);
 static void	 options(struct args *, int, char **);
 static void	 pause_s(int);
 static void	 pending(struct args *, struct db *);
@@ -81,9 +84,10 @@ main(int argc, char *argv[])
 	pending(&a, &db);
 	lanes(&a, &db);
 	tell_all(&a, &db, &stmt_reconcile_inbox);
-	if ((locked = lock(&db)))
+	if ((locked = lock(&db))) {
 		counters(&a, &db);
-	else
+		messages(&a, &db);
+	} else
 		warnx("hook-prune is at work: counters not looked at");
 
 	select_free(&a.sel);
@@ -124,7 +128,7 @@ options(struct args *a, int argc, char *argv[])
 static void
 events(struct args *a, struct db *db)
 {
-	char	 from[NUMBER] = "-9223372036854775808";
+	char	 from[NUMBER] = LOWEST;
 	int	 i, n;
 
 	for (;;) {
@@ -247,6 +251,35 @@ counters(struct args *a, struct db *db)
 		if (bad == 0)
 			break;
 	}
+	for (i = 0; i < bad; i++)
+		tell(a, db, i);
+}
+
+/* Dead and done ones; of what is received no counter is exact. */
+static void
+messages(struct args *a, struct db *db)
+{
+	char	 from[NUMBER] = LOWEST, done[NUMBER], counted[NUMBER] = "";
+	int64_t	 n = 0;
+	int	 i, bad;
+
+	for (;;) {
+		if (db_run(db, &stmt_reconcile_handled,
+		    DB_ARGS(from, MESSAGES)) == -1)
+			fail(db);
+		n += db_int(db, 0, 1);
+		if (*counted == '\0')
+			snprintf(counted, sizeof(counted), "%" PRId64,
+			    db_int(db, 0, 2));
+		if (db_col(db, 0, 0) == NULL)
+			break;
+		strlcpy(from, db_col(db, 0, 0), sizeof(from));
+		progress(a, "messages up to", from);
+	}
+	snprintf(done, sizeof(done), "%" PRId64, n);
+	if ((bad = db_run(db, &stmt_reconcile_messages,
+	    DB_ARGS(done, counted))) == -1)
+		fail(db);
 	for (i = 0; i < bad; i++)
 		tell(a, db, i);
 }

@@ -1,3 +1,5 @@
+#include <sys/param.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,13 +18,16 @@
 #define COMMIT_TRIES	3
 #define AHEAD_MS	50	/* work that is claimed before it can run */
 #define AHEAD_MAX	64	/* ... and as runs, for each job */
+#define HOLD_MS		1000	/* doubling to ... */
+#define HOLD_MAX_MS	60000	/* where the command can't be started */
 #define LAST_WORDS_MS	5000	/* to write outcomes, after the grace */
 
 static int	 commit_one(struct consumer *, struct run *);
 static void	 drop_late(struct consumer *, int64_t);
 static int	 hook_wait(void *, int, int, int);
 static int64_t	 lease_of(const struct run *);
-static void	 put_back(struct consumer *, struct run *);
+static int64_t	 next_ms(const struct consumer *, int64_t);
+static void	 put_back(struct consumer *);
 static int	 renew(struct consumer *, int64_t);
 static struct run *shift(struct runs *);
 static int	 start_one(struct consumer *, struct run *, int64_t);
@@ -83,12 +88,14 @@ consumer_start(struct consumer *c, int64_t now_ms)
 	struct run	*r;
 	size_t		 ahead;
 
-	while (!c->stopping && c->running.n < c->jobs &&
-	    (r = shift(&c->waiting)) != NULL)
+	while (!c->stopping && now_ms >= c->hold_ms &&
+	    c->running.n < c->jobs && (r = shift(&c->waiting)) != NULL)
 		if (start_one(c, r, now_ms) == -1)
 			consumer_judge(c, r);
 		else
 			consumer_put(&c->running, r);
+	if (now_ms < c->hold_ms)
+		return 0;
 	ahead = c->run_ms * AHEAD_MAX < AHEAD_MS ? AHEAD_MAX :
 	    (size_t)(AHEAD_MS / c->run_ms);
 	ahead *= c->jobs;
@@ -123,6 +130,8 @@ start_one(struct consumer *c, struct run *r, int64_t now_ms)
 		    lease_of(r));
 	if (rc == -1)
 		r->h.no_exec = errno;
+	else if (r->h.no_exec == 0 && now_ms > c->hold_ms + HOLD_MAX_MS)
+		c->hold_for_ms = 0;
 	if (in != -1)
 		close(in);
 	if (env != NULL)
@@ -183,7 +192,7 @@ consumer_wait(struct consumer *c, int fd, int write, int timeout_ms)
 	nfds_t			 n = 2;
 
 	notify_alive(now_ms);
-	ms = consumer_next_ms(c, now_ms) - now_ms;
+	ms = next_ms(c, now_ms) - now_ms;
 	if (ms < timeout_ms)
 		timeout_ms = ms < 0 ? 0 : (int)ms;
 	timeout_ms = notify_wait(timeout_ms, now_ms);
@@ -223,8 +232,9 @@ hook_wait(void *arg, int fd, int write, int timeout_ms)
 	return 0;
 }
 
-int64_t
-consumer_next_ms(const struct consumer *c, int64_t now_ms)
+/* When something is to be done at the latest. */
+static int64_t
+next_ms(const struct consumer *c, int64_t now_ms)
 {
 	const struct run	*r;
 	int64_t			 ms = now_ms + 1000;
@@ -257,8 +267,7 @@ consumer_stop(struct consumer *c, int how, int64_t now_ms)
 	if (how > 1 && c->stop_ms > now_ms)
 		c->stop_ms = now_ms;
 	c->stopping = how;
-	while ((r = shift(&c->waiting)) != NULL)
-		put_back(c, r);
+	put_back(c);
 	for (r = c->running.first; how > 1 && r != NULL; r = r->next) {
 		r->cut = 1;
 		if (how == 2)
@@ -270,11 +279,25 @@ consumer_stop(struct consumer *c, int how, int64_t now_ms)
 
 /* What never ran is as it was; a half of a batch that failed did run. */
 static void
-put_back(struct consumer *c, struct run *r)
+put_back(struct consumer *c)
 {
-	consumer_outcome(c, r->list, "unused", NULL);
-	r->list = NULL;
-	consumer_free_run(c, r);
+	struct run	*r;
+
+	while ((r = shift(&c->waiting)) != NULL) {
+		consumer_outcome(c, r->list, "unused", NULL);
+		r->list = NULL;
+		consumer_free_run(c, r);
+	}
+}
+
+void
+consumer_hold(struct consumer *c, int64_t now_ms)
+{
+	put_back(c);
+	if (now_ms >= c->hold_ms)
+		c->hold_for_ms = c->hold_for_ms == 0 ? HOLD_MS :
+		    MIN(c->hold_for_ms * 2, HOLD_MAX_MS);
+	c->hold_ms = c->broken ? INT64_MAX : now_ms + c->hold_for_ms;
 }
 
 int

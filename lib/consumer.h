@@ -46,7 +46,9 @@ struct consumer {
 	int64_t		 renew_ms;
 	int64_t		 stop_ms;	/* when handlers are stopped; 0: no */
 	int		 stopping;	/* 1 finish, 2 stop them, 3 kill them */
-	int		 said_no_exec;
+	int64_t		 hold_ms, hold_for_ms;	/* nothing is started before */
+	int		 broken;	/* no more claims: exit status, and */
+	char		 why[600];
 };
 
 void	 consumer_init(struct consumer *);
@@ -72,11 +74,14 @@ int	 consumer_wait(struct consumer *, int fd, int write, int timeout_ms);
 /* Write outcomes, commit what was printed, renew; -1: see feed.db. */
 int	 consumer_settle(struct consumer *, int64_t now_ms) DB_CHECKED;
 
+/*
+ * The command can't be started, or nobody takes what it prints, which is no
+ * message's fault: all that wait go back.
+ */
+void	 consumer_hold(struct consumer *, int64_t now_ms);
+
 /* Start nothing more; 2: stop what runs; 3: kill it. */
 void	 consumer_stop(struct consumer *, int how, int64_t now_ms);
-
-/* When something is to be done at the latest. */
-int64_t	 consumer_next_ms(const struct consumer *, int64_t now_ms);
 
 /* An outcome for a list that is in no other place now: outcome.c. */
 void	 consumer_outcome(struct consumer *, struct parcel *,

@@ -4,11 +4,14 @@
 #include <sys/wait.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "consumer.h"
 #include "log.h"
@@ -20,7 +23,9 @@ static void	 fail_one(struct consumer *, struct parcel *, const char *);
 static void	 halve(struct consumer *, struct run *);
 static int64_t	 pause_after(const struct consumer *, int);
 static void	 note(struct run *);
+static void	 not_started(struct consumer *, struct run *);
 static void	 said(const struct consumer *, const struct parcel *);
+static int	 unheard(struct consumer *);
 static char	*utf8(const char *);
 static const char *why_failed(const struct run *, char *, size_t);
 
@@ -102,19 +107,17 @@ consumer_judge(struct consumer *c, struct run *r)
 		return;
 	}
 	if (r->h.no_exec != 0) {
-		snprintf(why, sizeof(why), "command: %s",
-		    strerror(r->h.no_exec));
-		if (!c->said_no_exec)
-			log_event(LOG_ERROR, "command can't be started",
-			    "command", c->path, "reason", why, NULL);
-		c->said_no_exec = 1;
-		consumer_outcome(c, r->list, "retry", why);
+		not_started(c, r);
 	} else if (r->cut && !(WIFEXITED(r->h.status) &&
 	    WEXITSTATUS(r->h.status) == 0)) {
 		consumer_outcome(c, r->list, "back", NULL);
 	} else if (r->h.overdue || r->h.too_long ||
 	    !WIFEXITED(r->h.status) || (WEXITSTATUS(r->h.status) != 0 &&
 	    WEXITSTATUS(r->h.status) != EX_TEMPFAIL)) {
+		if (!c->prints && unheard(c)) {
+			consumer_outcome(c, r->list, "back", NULL);
+			goto out;
+		}
 		consumer_failed(c, r, why_failed(r, why, sizeof(why)));
 		return;
 	} else if (WEXITSTATUS(r->h.status) == EX_TEMPFAIL) {
@@ -124,8 +127,57 @@ consumer_judge(struct consumer *c, struct run *r)
 		return;
 	} else
 		consumer_outcome(c, r->list, "done", NULL);
+out:
 	r->list = NULL;
 	consumer_free_run(c, r);
+}
+
+/*
+ * An environment or a batch that is too much is this one's; all else is the
+ * command's, or ours, and would be that of the next message, too.
+ */
+static void
+not_started(struct consumer *c, struct run *r)
+{
+	char	 why[600];
+	int	 n = r->h.no_exec;
+
+	snprintf(why, sizeof(why), "%s: %s", c->path, strerror(n));
+	if (n == E2BIG || n == EFBIG) {
+		log_event(LOG_WARNING, "message is too much for the command",
+		    "source", c->feed.source, "message_id",
+		    r->list->message_id, "reason", why, NULL);
+		consumer_outcome(c, r->list, "retry", why);
+		return;
+	}
+	consumer_outcome(c, r->list, "unused", NULL);
+	if (c->feed.follow && c->hold_for_ms == 0)
+		log_event(LOG_ERROR, "command can't be started, messages wait",
+		    "reason", why, NULL);
+	if (!c->feed.follow && !c->broken) {
+		strlcpy(c->why, why, sizeof(c->why));
+		c->broken = n == EAGAIN || n == ENOMEM || n == EMFILE ||
+		    n == ENFILE || n == ETXTBSY ? EX_TEMPFAIL :
+		    EX_UNAVAILABLE;
+	}
+	consumer_hold(c, follow_now_ms());
+}
+
+/*
+ * It failed, and what it prints can't be written any more, as in a pipe into
+ * head(1): that was why, most likely, and would be the end of the others.
+ */
+static int
+unheard(struct consumer *c)
+{
+	struct pollfd	 pfd = { .fd = STDOUT_FILENO };
+
+	if (poll(&pfd, 1, 0) != 1 || (pfd.revents & (POLLERR | POLLHUP)) == 0)
+		return 0;
+	strlcpy(c->why, "standard output: nobody reads it", sizeof(c->why));
+	c->broken = EX_TEMPFAIL;
+	consumer_hold(c, follow_now_ms());
+	return 1;
 }
 
 /* How the handler of one message ended is kept with it. */

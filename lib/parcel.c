@@ -13,7 +13,7 @@
 #include "out.h"
 
 #define LINES_MAX	((size_t)256 << 20)	/* bytes of a batch */
-#define ENV_MAX		(1024 * 1024)		/* bytes of all of it */
+#define ENV_MAX		(8 * 1024 * 1024)	/* bytes; exec takes fewer */
 
 extern char	**environ;
 

@@ -210,6 +210,79 @@ else
 fi
 sql "update webhook_lanes set owner = null, leased_until = null where $on;
     delete from webhook_inbox"
+sql "update webhook_lanes set owner = 'dead:1:x', leased_until = now()
+	+ interval '1 day' where $on;
+    insert into webhook_inbox (source, message_id, body, owner, leased_until)
+    values ('s', 'm1', '', 'dead:2:x', now() + interval '1 day')"
+message=$(sql 'select id from webhook_inbox')
+names "inbox_leased $message m1 null
+lane_leased null null $paused" 'a lease that is longer than any'
+sql "$(jq -r 'select(.kind == "inbox_leased") | .todo' "$work/out")"
+sql "$(jq -r 'select(.kind == "lane_leased") | .todo' "$work/out")"
+is "$(sql "select (select leased_until from webhook_inbox) > now(), leased_until
+    > now() from webhook_lanes where $on")" 'f|f' '... and what to do ends it'
+sql "update webhook_lanes set owner = null, leased_until = null where $on;
+    update webhook_inbox set owner = 'here:1:x',
+	leased_until = now() + interval '10 min'"
+clean '... while the longest is well'
+sql 'delete from webhook_inbox'
+
+# Messages: those that are dead, and those that are done.
+sql "insert into webhook_inbox (source, message_id, body)
+    select 's', 'm' || n, '' from generate_series(1, 6) n;
+    insert into webhook_inbox (source, message_id, body, state, finished_at)
+    values ('s', 'app', '', 'done', now());
+    update webhook_inbox set id = -id where message_id in ('m6', 'app')"
+run hook-consume -s s -t none -- true
+sql "update webhook_inbox set event_type = 'bad' where message_id < 'm5'"
+run hook-consume -s s -t bad -x 1 -- false
+run hook-consume -s s -- true
+is "$(sql "select state, count(*) from webhook_inbox group by 1 order by 1" |
+    xargs)" 'dead|4 done|3' '(four are dead, and an application did one)'
+clean 'messages that are dead or done are well'
+message() {	# N: the id of one
+	sql "select 'm' || id from webhook_inbox where message_id = 'm$1'"
+}
+hook-dlq retry "$(message 1)" "$(message 2)" >/dev/null
+hook-dlq drop "$(message 3)" >/dev/null
+clean '... retried or dropped, too'
+run hook-consume -s s -x 1 -- sh -c '[ "$HOOK_MESSAGE_ID" = m1 ]'
+clean '... and done or dead again'
+sql "create table put_by as select * from webhook_inbox
+    where message_id = 'm2'; delete from webhook_inbox
+    where message_id = 'm2'"
+names 'counter null null null' 'a dead message that is gone'
+is "$(jq -r .why "$work/out")" \
+    'consumed, dead, of s: 2 counted and not pruned, 1 there' '... and of whom'
+sql 'insert into webhook_inbox select * from put_by'
+clean '... is back'
+sql "update webhook_inbox set state = 'discarded' where message_id = 'm2'"
+names 'counter null null null' 'one that was dropped by hand'
+sql "update webhook_inbox set state = 'dead' where message_id = 'm2';
+    update webhook_inbox set state = 'dead' where message_id = 'm5'"
+names 'counter null null null' 'one that was made so by hand'
+sql "update webhook_inbox set state = 'done' where message_id = 'm5'"
+clean '... and back'
+sql "delete from webhook_inbox where message_id in ('m5', 'app')"
+names 'counter null null null' 'messages that were done, and are gone'
+is "$(jq -r .why "$work/out")" \
+    'consumed, done: 3 counted and not pruned, 2 there' '... and how many'
+sql "delete from webhook_migrations where version = 16"
+hook-migrate >"$work/out"
+clean '... before there was such a counter, it is made up for'
+sql "delete from webhook_counters where name = 'messages_reopened';
+    delete from webhook_migrations where version = 16"
+hook-migrate >"$work/out"
+clean '... and what was retried'
+sql "delete from webhook_counters where name = 'consumed'
+    and outcome = 'dead'; delete from webhook_migrations where version = 16"
+hook-migrate >"$work/out"
+clean '... and what was dead'
+sql "update webhook_inbox set received_at = now() - interval '99 days',
+    finished_at = now() - interval '98 days'"
+hook-prune >/dev/null
+is "$(sql 'select count(*) from webhook_inbox')" 0 '(all are pruned)'
+clean 'what was pruned is not missed'
 
 sql "update webhook_counters set value = value + 1
     where ctid = (select ctid from webhook_counters

@@ -165,9 +165,9 @@ run hook-consume -s s -- "$work"
 is "$rc" 69 '... and a folder is none'
 printf '#!/nonexistent\n' >"$work/gone"
 run hook-consume -s s -- "$work/gone"
-is "$rc $(row 'state, failures, last_error' start)" \
-    '0 pending|0|command: No such file or directory' \
-    'where it can'"'"'t be started messages wait'
+is "$rc $(row 'state, attempts, failures, last_error' start)" \
+    '69 pending|0|0|' 'where it can'"'"'t be started messages wait'
+like "$(cat "$work/err")" 'gone: No such file or directory' '... and it says so'
 
 # Types.
 for t in a.x a.y a b; do
@@ -190,7 +190,7 @@ sql "update webhook_inbox set next_attempt_at = '2100-01-01'
     where state = 'pending'"
 put dry >/dev/null
 run hook-consume -n -s s
-is "$rc $(cat "$work/out")" '0 {"due":1,"later":2,"leased":0}' '-n counts'
+is "$rc $(cat "$work/out")" '0 {"due":1,"later":1,"leased":0}' '-n counts'
 is "$(row attempts dry)" 0 '... and does nothing'
 while IFS='|' read -r want args; do
 	# shellcheck disable=SC2086

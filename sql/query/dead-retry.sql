@@ -14,6 +14,13 @@ with back as (
 	insert into webhook_audit (actor, tool, action, object, reason)
 	select $2, 'hook-dlq', 'retry', 'message ' || id, $3
 	from back
+), counted as (
+	insert into webhook_counters (name, label, outcome, shard, value)
+	select 'messages_reopened', left(source, 200), 'dead',
+	    pg_backend_pid() % 16, count(*)
+	from back group by 2 order by 2
+	on conflict (name, label, outcome, shard)
+	do update set value = webhook_counters.value + excluded.value
 ), woken as materialized (
 	select pg_notify(webhook_channel(webhook_consumers(source)), '')
 	from back group by source

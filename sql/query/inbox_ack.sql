@@ -14,16 +14,15 @@
 --                  was behind, the number may be another message's
 -- A row for each that was ours: id.
 --
--- What is told is taken for a row or two (between), and all that it is compared
--- by is a column of it: so each is looked up by its id, also where the table
--- is empty, or was when this was planned, and any other index seems as good.
+-- "= any (array[...])" can be nothing but a look-up by the primary key, for
+-- each: where the table was tiny when this was planned, "=" became a walk
+-- through all of it.  For the same reason no condition here matches another
+-- index; who is an owner of it has a pending one (leased_while_pending).
 with told as materialized (
-	select t.*, $1::text as owner, 'pending' as was
-	from unnest($3::bigint[], $4::bigint[], $5::text[], $6::bigint[],
-	    $7::int4[], $8::int4[], $9::text[], $10::bytea[], $11::text[])
-	    as t (id, fence, outcome, pause_ms, status, signal, error, tail,
-	    message_id)
-	where t.id between 0 and 9223372036854775807
+	select * from unnest($3::bigint[], $4::bigint[], $5::text[],
+	    $6::bigint[], $7::int4[], $8::int4[], $9::text[], $10::bytea[],
+	    $11::text[]) as t (id, fence, outcome, pause_ms, status,
+	    signal, error, tail, message_id)
 ), acked as (
 	update webhook_inbox i
 	set state = case when outcome in ('done', 'dead') then outcome
@@ -48,8 +47,8 @@ with told as materialized (
 		then i.failed_at[greatest(cardinality(i.failed_at) - 98, 1):]
 		    || clock_timestamp() else i.failed_at end
 	from told t
-	where i.id = t.id and i.fence = t.fence and i.owner = t.owner
-	    and i.state = t.was and i.message_id = t.message_id
+	where i.id = any (array[t.id]) and i.fence = t.fence and i.owner = $1
+	    and i.message_id is not distinct from t.message_id
 	returning i.id, outcome
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)

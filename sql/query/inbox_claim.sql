@@ -43,7 +43,7 @@ with due as materialized (
 	    attempts = i.attempts + 1,
 	    takeovers = i.takeovers + (i.owner is not null)::integer
 	from sized s
-	where i.id = s.id and s.before < 16777216
+	where i.id = any (array[s.id]) and s.before < 16777216
 	returning i.id, i.fence, i.attempts, i.failures, i.takeovers,
 	    i.order_key, i.next_attempt_at
 ), upto as (

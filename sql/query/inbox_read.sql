@@ -20,5 +20,5 @@ select m.id, message_id, event_type,
 	group by upper(replace(name, '-', '_'))
 	order by min(i)) h) as headers
 from unnest($1::bigint[]) with ordinality as m (id, n)
-join webhook_inbox i on i.id = m.id
+join webhook_inbox i on i.id = any (array[m.id])	-- as in inbox_ack
 order by m.n

@@ -8,20 +8,18 @@
 -- A row that somebody holds locked is not waited for: the others' leases
 -- would run out.
 -- How it is looked up: as in inbox_ack.
-with told as materialized (
-	select m.*, $1::text as owner, 'pending' as was
-	from unnest($3::bigint[], $4::bigint[], $5::text[])
+with mine as materialized (
+	select i.id from unnest($3::bigint[], $4::bigint[], $5::text[])
 	    as m (id, fence, message_id)
-	where m.id between 0 and 9223372036854775807
-), mine as materialized (
-	select i.id from told m cross join lateral (
+	cross join lateral (
 		select i.id from webhook_inbox i
-		where i.id = m.id and i.fence = m.fence and i.owner = m.owner
-		    and i.state = m.was and i.message_id = m.message_id
+		where i.id = any (array[m.id]) and i.fence = m.fence
+		    and i.owner = $1
+		    and i.message_id is not distinct from m.message_id
 		for no key update skip locked) i
 )
 update webhook_inbox i
 set leased_until = now() + $2::bigint * interval '1 ms'
 from mine
-where i.id = mine.id
+where i.id = any (array[mine.id])
 returning i.id

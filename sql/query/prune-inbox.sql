@@ -1,4 +1,5 @@
--- prune-inbox: forget messages that are done, discarded or dead, some at a time, with an audit row.
+-- prune-inbox: forget messages that are done, discarded or dead, some at a
+-- time, with an audit row.
 --   $1  bigint   older than so many milliseconds
 --   $2  integer  at most this many
 --   $3  text     actor
@@ -15,7 +16,14 @@ with old as materialized (
 ), gone as (
 	delete from webhook_inbox t
 	using old where t.id = old.id
-	returning 1
+	returning t.source, t.state
+), summed as (
+	insert into webhook_counters (name, label, outcome, shard, value)
+	select 'messages_pruned', left(source, 200), state,
+	    pg_backend_pid() % 16, count(*)
+	from gone group by 2, 3 order by 2, 3
+	on conflict (name, label, outcome, shard)
+	do update set value = webhook_counters.value + excluded.value
 ), counted as materialized (
 	select count(*) as n from gone
 ), told as (

@@ -69,6 +69,14 @@ where owner is not null
     and greatest(leased_until, pg_postmaster_start_time())
     < now() - interval '30 s'
 union all
+select 'lane_leased', null, null, subscription_id, 'the lease of ' || owner
+    || ' runs until ' || leased_until || ', longer than any is: the server''s'
+    ' clock was ahead', 'update webhook_lanes set leased_until = now()'
+    ' where subscription_id = ' || subscription_id, fence,
+    coalesce(next_due_at::text, '')
+from due
+where leased_until > now() + interval '11 min'
+union all
 select 'lane_asleep', null, null, subscription_id, 'a delivery is due at '
     || at || ', the lane ' || coalesce('at ' || next_due_at, 'never'),
     'update webhook_lanes set next_due_at = now() where subscription_id = '
