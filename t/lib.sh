@@ -24,7 +24,11 @@
 #	done_testing		last: the plan
 #
 # $work is the script's own folder, removed at the end unless KEEP=1.
-# A missing server or tool fails the script; nothing is ever skipped.
+# A missing server or tool fails the script.  Nothing is ever skipped, but what
+# the system's own tools can't do with a newer server, that of PG_BIN:
+#
+#	tool_is OP COMMAND	its version is OP (-lt, -ne) the server's
+#	skip REASON		instead of a check
 set -u
 top=$(cd "${0%/*}/.." && pwd)
 BUILD=${BUILD:-build}
@@ -151,6 +155,17 @@ verify() {
 		echo "$h ${h%.head}.body $1"
 	done >"$work/verify"
 	run node "$top/t/npm/verify.js" - <"$work/verify"
+}
+
+tool_is() {
+	[ -n "${PG_BIN-}" ] &&
+	    [ "$("$2" --version | sed 's/^[^0-9]*//; s/[^0-9].*//')" "$1" \
+	    "$(sql 'show server_version_num' | cut -c 1-2)" ]
+}
+
+skip() {
+	n_test=$((n_test + 1))
+	echo "ok $n_test # SKIP $1"
 }
 
 need_cluster() {	# setting=value...
