@@ -91,6 +91,11 @@ a method that is none|400|PO(ST /webhooks/gh HTTP/1.1
 bytes beyond ASCII|400|POST /webhooks/gh\xff HTTP/1.1
 two empty lines before|400|\r\n\r\nPOST /webhooks/gh HTTP/1.1
 a prefix of HTTP/2|505|PRI * HTTP/2.0
+a proxy's line before|400|PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nPOST /webhooks/gh HTTP/1.1
+TLS|400|\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03
+a host alone|400|CONNECT x:443 HTTP/1.1
+a target with a user|400|POST http://u:p\@x/webhooks/gh HTTP/1.1
+a target of another scheme|400|POST ftp://x/webhooks/gh HTTP/1.1
 EOT
 
 try 'refused: no host' <<'EOT'
@@ -167,6 +172,51 @@ put($c, "GET $_ HTTP/1.1\r\nHost: x\r\n\r\n") for
 $got .= answer($c) . ' ' for 1 .. 5;
 same($got, '202 202 202 400 200 404 404 200 400 ')
 EOT
+try 'a path is a source in one way of writing only' <<'EOT'
+my ($got, $c) = ('', dial());
+for ('//webhooks/gh', '/webhooks//gh', '/webhooks/gh/', '/webhooks/./gh',
+    '/webhooks/x/../gh', '/webhooks%2Fgh', '/Webhooks/gh', '/webhooks/GH',
+    '/webhooks/%67h', '/webhooks/gh%00', '/webhooks/gh;a', '/webhooks/gh%3F',
+    '/webhooks/gh?', '/webhooks/gh?a=b/../c') {
+	my $r = signed(id => "path-$_");
+	$r =~ s{/webhooks/gh}{$_};
+	put($c, $r);
+	$got .= answer($c) . ' ';
+}
+same($got, '404 ' x 7 . '401 ' x 5 . '202 ' x 2)
+EOT
+try 'what else clients say of themselves does no harm' <<'EOT'
+my ($got, $c) = ('', dial());
+for ("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    . "HTTP2-Settings: AAMAAABkAAQAAP__\r\n",
+    "Connection: Upgrade\r\nUpgrade: websocket\r\n",
+    "Connection: TE\r\nTE: trailers, deflate\r\n", "X-U: \xc3\xa9 \xe9\r\n",
+    "X-Empty:\r\n", "Expect: 100-Continue\r\n", 'X-A: ' . 'a' x 60000 . "\r\n",
+    join('', map { "X-$_: 1\r\n" } 1 .. 120), "Keep-Alive: timeout=5\r\n") {
+	put($c, signed(id => 'head-' . length, raw => $_));
+	$got .= answer($c) . ' ';
+}
+put($c, signed(id => 'trailer', raw => "Trailer: Content-Length\r\n",
+    length => $chunked, wire => "2\r\n{}\r\n000\r\nContent-Length: 9\r\n\r\n"));
+put($c, signed(id => "pipe-$_", secret => $_ == 7 ? 'no' : 'topsecret'))
+    for 1 .. 50;
+$got .= answer($c) . ' ' for 0 .. 50;
+same($got, '202 ' x 16 . '401 ' . '202 ' x 43)
+EOT
+try 'HTTP/1.0 is closed behind, unless it asks' <<'EOT'
+my $got = '';
+for ('', "Connection: keep-alive\r\n", "Expect: 100-continue\r\n",
+    "Connection: keep-alive, close\r\n") {
+	my $c = dial();
+	my $r = signed(id => 'old-' . length, raw => $_);
+	$r =~ s{HTTP/1.1\r\nHost: x}{HTTP/1.0};
+	put($c, $r);
+	$got .= answer($c) . ' ';
+	put($c, signed(id => 'old-behind')) if /alive\r/;
+	$got .= /alive\r/ ? answer($c) . ' ' : ended($c) ? 'ended ' : 'open ';
+}
+same($got, '202 ended 202 202 202 ended 202 ended ')
+EOT
 try 'a client that goes away is let go, wherever it was' <<'EOT'
 my $got = '';
 for my $bytes (signed(id => 'half-closed'), substr(signed(), 0, -1),
@@ -190,6 +240,6 @@ same($got . answer($c), "200 length 3\n200 length 3\n405 length 8\n"
     . "404 length 10\n405 length 8\n202")
 EOT
 is "$(sql "select string_agg(message_id, ' ' order by message_id)
-    from webhook_inbox where message_id !~ 'absolute'")" \
-    'behind blank-1 blank-2 bytes case expect ext half-closed head' '... and stored'
+    from webhook_inbox where message_id !~ '^(absolute|path|head-|pipe|old)'")" \
+    'behind blank-1 blank-2 bytes case expect ext half-closed head trailer' '... and stored'
 done_testing
