@@ -62,7 +62,7 @@ well archive
 
 like "$(find backup)" '^fail -: the server knows of no base backup' \
     'backup: none fails'
-if tool_is -lt pg_basebackup; then
+if [ "$(tool_is pg_basebackup)" = older ]; then
 	skip 'pg_basebackup is older than the server'
 else
 	run pg_basebackup -D "$work/base" -c fast -X none

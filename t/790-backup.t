@@ -17,11 +17,11 @@ trap 'for d in "$work"/hook-drill.*; do
 ram=$(mktemp -d -p /dev/shm hook-backup.XXXXXX) || exit
 chmod 711 "$ram"
 
-! tool_is -lt pg_basebackup ||
+[ "$(tool_is pg_basebackup)" != older ] ||
     { echo '1..0 # SKIP pg_basebackup is older than the server'; exit; }
 # A dump is for servers of the version of pg_dump and newer ones.
 dumps=1
-! tool_is -ne pg_dump ||
+[ "$(tool_is pg_dump)" = same ] ||
     { dumps=; skip "pg_dump is of another version than the server"; }
 
 drill() {	# argument...: $rc, and the kept server in $kept

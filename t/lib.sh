@@ -27,7 +27,7 @@
 # A missing server or tool fails the script.  Nothing is ever skipped, but what
 # the system's own tools can't do with a newer server, that of PG_BIN:
 #
-#	tool_is OP COMMAND	its version is OP (-lt, -ne) the server's
+#	tool_is COMMAND		older, newer than the server, or the same
 #	skip REASON		instead of a check
 set -u
 top=$(cd "${0%/*}/.." && pwd)
@@ -158,9 +158,15 @@ verify() {
 }
 
 tool_is() {
-	[ -n "${PG_BIN-}" ] &&
-	    [ "$("$2" --version | sed 's/^[^0-9]*//; s/[^0-9].*//')" "$1" \
-	    "$(sql 'show server_version_num' | cut -c 1-2)" ]
+	its=$("$1" --version | sed 's/^[^0-9]*//; s/[^0-9].*//')
+	servers=$(sql 'show server_version_num' | cut -c 1-2)
+	if [ -z "${PG_BIN-}" ] || [ "$its" = "$servers" ]; then
+		echo same
+	elif [ "$its" -lt "$servers" ]; then
+		echo older
+	else
+		echo newer
+	fi
 }
 
 skip() {
