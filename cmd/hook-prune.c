@@ -320,16 +320,22 @@ static void
 delete_old(struct args *a, struct db *db, const struct stmt *st,
     const char *table, const char *keep_ms)
 {
+	/* Messages are found by id, and some that are passed can't go. */
+	int	 by_id = st == &stmt_prune_inbox, more;
 	int64_t	 n, all = 0;
+	char	 after[24] = "-9223372036854775808";
 
 	if (a->tty)
 		fprintf(stderr, "deleting from %s\n", table);
 	do {
-		if (db_run(db, st, DB_ARGS(keep_ms, BATCH, a->actor,
-		    a->reason)) == -1)
+		if (db_run(db, st, by_id ? 5 : 4, (const char *[]){ keep_ms,
+		    BATCH, a->actor, a->reason, after }) == -1)
 			fail(db);
 		all += n = db_int(db, 0, 0);
-	} while (n > 0);
+		more = by_id ? db_col(db, 0, 1) != NULL : n > 0;
+		snprintf(after, sizeof(after), "%" PRId64, by_id ?
+		    db_int(db, 0, 1) : 0);
+	} while (more);
 	if (all > 0)
 		tell(a, db, "delete", table, all, NULL);
 }

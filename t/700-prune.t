@@ -286,6 +286,16 @@ alive' '... what is young or waits is there'
 run hook-prune -k audit=999d
 is "$(told delete)" 'delete webhook_audit 1 ' \
     'the audit is kept for ever, unless a time is given'
+sql "insert into webhook_inbox (source, message_id, body, state, received_at,
+	finished_at)
+    select 'stuck', n, '', case when n <= 10000 then 'pending' else 'done' end,
+	now() - interval '50 days', case when n > 10000 then now()
+	- interval '50 days' end from generate_series(1, 10003) n;
+    insert into webhook_inbox (source, message_id, body)
+    select 'stuck', n, '' from generate_series(20000, 30000) n"
+run hook-prune
+is "$(told delete)" 'delete webhook_inbox 3 ' \
+    'what waits for ever hides nothing behind it'
 run hook-prune -k 60d,keys=8d
 is "$(told delete)" '' 'one time for all, and another for one of them'
 

@@ -1,17 +1,23 @@
 -- prune-inbox: forget messages that are done, discarded or dead, some at a
 -- time, with an audit row.
 --   $1  bigint   older than so many milliseconds
---   $2  integer  at most this many
+--   $2  integer  look at no more than this many
 --   $3  text     actor
 --   $4  text     reason, or null
--- One row: how many went.
-with old as materialized (
-	select id from webhook_inbox
-	where received_at < now() - $1::bigint * interval '1 ms'
-	    and state <> 'pending'
-	    and finished_at < now() - $1::bigint * interval '1 ms'
-	order by received_at
+--   $5  bigint   of ids above this
+-- One row: how many went, and the id to go on after; null: the rest is new.
+with page as materialized (
+	select id, state <> 'pending' and finished_at
+		< now() - $1::bigint * interval '1 ms' as is_final,
+	    received_at < now() - $1::bigint * interval '1 ms' as is_old
+	from webhook_inbox
+	where id > $5
+	order by id
 	limit $2::integer
+), old as materialized (
+	select id from webhook_inbox
+	where id = any (array(select id from page where is_old and is_final))
+	    and state <> 'pending'
 	for update skip locked
 ), gone as (
 	delete from webhook_inbox t
@@ -32,4 +38,5 @@ with old as materialized (
 	    jsonb_build_object('rows', n)
 	from counted where n > 0
 )
-select n from counted
+select n, (select max(id) from page having bool_or(is_old))
+from counted
