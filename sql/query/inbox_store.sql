@@ -21,7 +21,8 @@ with kept as (
 	returning source, message_id
 ), woken as (
 	select count(pg_notify(webhook_channel(c.name), '')::text) as n
-	from (select distinct webhook_consumers(source) as name from kept) c
+	from (select webhook_consumers(source) as name
+	    from (select distinct source from kept) s) c
 	where coalesce(current_setting('hook.notify', true), '')
 		not in ('off', 'false', '0')
 	    and exists (select from webhook_wakeup where asleep
