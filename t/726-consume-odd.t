@@ -151,12 +151,12 @@ run timeout 20 hook-consume -s s -- true
 sql 'delete from webhook_inbox'
 put p1
 sql 'vacuum analyze webhook_inbox'
-plan() {	# STATEMENT TYPES ARGUMENTS
+by_index='set enable_seqscan = off; set enable_hashjoin = off;
+    set enable_mergejoin = off; set enable_bitmapscan = off;
+    set enable_sort = off; set plan_cache_mode = force_generic_plan;'
+plan() {	# STATEMENT TYPES ARGUMENTS N
 	{
-		echo 'set enable_seqscan = off; set enable_hashjoin = off;
-		    set enable_mergejoin = off; set enable_bitmapscan = off;
-		    set enable_sort = off;
-		    set plan_cache_mode = force_generic_plan;'
+		echo "$by_index"
 		echo "prepare s ($2) as"
 		cat "$top/sql/query/$1.sql"
 		echo "; explain (costs off) execute s ($3)"
@@ -172,6 +172,15 @@ plan inbox_renew 'text, bigint, bigint[], bigint[], text[]' \
 plan inbox_read 'bigint[], boolean' "'{1}', true" 1
 plan inbox_claim 'text, text, text, timestamptz, bigint, integer, text,
     bigint' "'s', null, null, now(), 0, 10, 'x', 1000" 1
+echo "$by_index load 'auto_explain'; set auto_explain.log_min_duration = 0;
+    set auto_explain.log_nested_statements = on; set client_min_messages = log;
+    select * from webhook_inbox_claim('s', null, null, '-infinity', 0, 10, 'x',
+	'1 s', '\$.n', '{x}')" | psql -X -q -A -t >"$work/plan" 2>&1
+is "$(grep -c 'Index Scan .*_pkey on webhook_inbox i' "$work/plan") $(grep -c \
+    'Index Cond: (id = ANY ' "$work/plan")" '4 4' '-k: by id'
+like "$(grep 'order_key >= r.key' "$work/plan")" \
+    'Index Cond: \(\(source = .*order_key >= r.key\) AND \(order_key <= ' \
+    '... and the first of a key by that'
 sql 'delete from webhook_inbox'
 
 # A server that goes while the ack is on its way, with what was printed.
