@@ -132,8 +132,7 @@ main(int argc, char *argv[])
 
 	v.tolerance = tolerance == -2 ? sign_scheme_tolerance(v.scheme) :
 	    tolerance;
-	if (message_signs_url(v.scheme) && !cgi &&
-	    (v.message.url == NULL || *v.message.url == '\0'))
+	if (message_signs_url(v.scheme) && v.message.url == NULL && !cgi)
 		errx(EX_USAGE, "-s %s signs the URL: -u, or -e",
 		    sign_scheme_name(v.scheme));
 	read_secrets(&k, v.scheme);

@@ -1,5 +1,4 @@
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,7 +10,6 @@
 #define PREFIX	"sha256:"
 
 static int	 add_latin1(struct buf *, const char *);
-static int	 add_random(struct buf *);
 static int	 digest(const void *, size_t, struct buf *);
 static int	 plain(const struct buf *);
 
@@ -22,11 +20,8 @@ inbox_id(const struct sign_scheme *s, const struct sign_message *m,
 	struct buf	 id = BUF_INIT(4 * 1024 * 1024);
 	int		 rc = message_id(s, m, &id);
 
-	if (rc == 0) {
+	if (rc == 0)
 		rc = digest(m->body, m->body_len, out);
-		if (rc == 0 && message_anew(s))
-			rc = add_random(out);
-	}
 	else if (rc == 1)
 		rc = plain(&id) ? buf_add(out, id.s, id.len) :
 		    digest(id.s, id.len, out);
@@ -89,16 +84,6 @@ add_latin1(struct buf *out, const char *s)
 		if (buf_add(out, two, 2) == -1)
 			return -1;
 	}
-}
-
-/* Of the same body again: another message. */
-static int
-add_random(struct buf *out)
-{
-	unsigned char	 raw[8];
-
-	return RAND_bytes(raw, sizeof(raw)) != 1 || buf_adds(out, "-") == -1 ||
-	    hex_add(out, raw, sizeof(raw)) == -1 ? -1 : 0;
 }
 
 /* Kept as it is?  One that looks like a digest of ours is not. */

@@ -14,8 +14,7 @@
 /*
  * Append what the message is known by: the sender's id; "sha256:" and the
  * hex digest of that where it is long or no printable ASCII, and of the body
- * where there is none; with what is never the same behind it, if equal bodies
- * are two messages in this scheme.
+ * where there is none.
  */
 int	 inbox_id(const struct sign_scheme *, const struct sign_message *,
 	    struct buf *out) BUF_CHECKED;

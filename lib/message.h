@@ -39,7 +39,7 @@ int	 message_secret_header(const struct sign_scheme *, const char *name);
 int	 message_signs_url(const struct sign_scheme *);
 int	 message_signs_method(const struct sign_scheme *);
 
-/* May the same body be another message, where there is no id? */
+/* There is no id, and the same body may be another message: again.h. */
 int	 message_anew(const struct sign_scheme *);
 
 /*

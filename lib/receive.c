@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "again.h"
 #include "handshake.h"
 #include "hint.h"
 #include "inbox.h"
@@ -291,7 +292,8 @@ keep(struct receive *rc, struct pending *p, const struct sign_message *m)
 	int				 packed = p->unpacked.len > 0;
 	int				 typed = -1;
 
-	if (inbox_id(s, m, &p->id) != -1 &&
+	if (inbox_id(s, m, &p->id) != -1 && (!message_anew(s) ||
+	    again_id(p->source->name, &p->id) != -1) &&
 	    (typed = inbox_type(s, m, &p->type)) != -1 &&
 	    inbox_headers(s, m, packed, &p->m.headers) != -1) {
 		p->m.source = p->source->name;

@@ -54,7 +54,7 @@ get('/webhooks/dropbox?challenge=abc%2F1') == 200 && same($text, 'abc/1') &&
     get('/webhooks/dropbox') == 401 && get('/webhooks/gh?challenge=1') == 401
     && get('/webhooks/dropbox?challenge=' . 'x' x 20000) == 401
 EOT
-try '... and two notices that are equal are two messages' <<'EOT'
+try '... and equal notices are one, or two seconds later two' <<'EOT'
 my $b = '{"list_folder":{"accounts":["dbid:AAH4f99T0taONIb"]}}';
 my $send = sub {
 	my ($secret) = @_;
@@ -64,8 +64,11 @@ my $send = sub {
 	    . "\r\nContent-Length: " . length($b) . "\r\n\r\n$b");
 	answer($c);
 };
-same(join(' ', map { $send->($_) } 'appsecret', 'appsecret', 'wrong'),
-    '202 202 401')
+my @r = map { $send->($_) } 'appsecret', 'wrong', 'appsecret';
+my $end = time + 20;
+do { sleep 0.2; push @r, $send->('appsecret') }
+    while $r[-1] == 200 && time < $end;
+same("@r", '202 401 200 ' . '200 ' x (@r - 4) . '202')
 EOT
 try 'Slack: the challenge, signed' <<'EOT'
 my $send = sub {
