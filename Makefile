@@ -5,7 +5,7 @@
 #	make check PROVE_FLAGS=-v	see every check
 #	make check SAN=1		under ASan and UBSan, in build-san
 #	make soak SOAK=10m		everything at once, killed and restarted
-#	make bench BENCH=-q		measure: in 90 s; without, all
+#	make bench BENCH=-q		measure: in a minute; without, all
 #	make install PREFIX=/usr DESTDIR=/tmp/root
 #
 # A new lib/*.c, cmd/hook-*.c, sql/query/*.sql, t/unit/*.c, t/fuzz/*.c or

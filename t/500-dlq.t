@@ -529,7 +529,7 @@ is "$(days dead null null)" "$day 00:00:00+00|$until 00:00:00+00" \
     'what is dead is of the days whose partitions hold anything'
 is "$(days dead "'$day 01:00Z'" "'$day 02:00Z'")" \
     "$day 01:00:00+00|$day 02:00:00+00" '... or within the times asked for'
-is "$(days done "'$day 01:00Z'" "'$next 00:00Z'" | cut -d '|' -f 1)" \
+is "$(days 'done' "'$day 01:00Z'" "'$next 00:00Z'" | cut -d '|' -f 1)" \
     "$day 01:00:00+00" '... and so of the others'
 none='null, null, null, null, null, null, null'
 days="'$day 00:00Z', '$next 00:00Z'"

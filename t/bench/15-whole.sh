@@ -3,7 +3,7 @@
 # follow, until the last event is delivered.
 . "${0%/*}/lib.sh"
 start_nginx
-n=$(few 60000 6000)
+n=$(few 60000 4000)
 
 whole() {	# BATCH: $rate
 	bench_db

@@ -17,10 +17,10 @@ measure() {	# N NAME PACE-OPTION...: $p50, $p99
 	until_true 60 "[ \$(recv_count) -ge $((had + count)) ]"
 }
 
-idle=$(few 500 25)
-busy=$(few 20000 1500)
+idle=$(few 500 20)
+busy=$(few 20000 1000)
 note "$idle events at random gaps"
-measure "$idle" idle -g "$(few 250 100)"
+measure "$idle" idle -g "$(few 250 60)"
 note "$busy events at 1,000 a second"
 measure "$busy" busy -c 8 -r 1000
 stop "$recv_pid"

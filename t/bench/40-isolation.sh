@@ -2,9 +2,9 @@
 # Twenty endpoints, some of them bad, each of these with events waiting: what
 # the others notice of it, against a run of them alone.
 . "${0%/*}/lib.sh"
-each=$(few 1500 200)		# events for each of the others
-backlog=$(few 100000 5000)	# for the bad ones together
-paced=$(few 2500 250)
+each=$(few 1500 150)		# events for each of the others
+backlog=$(few 100000 2000)	# for the bad ones together
+paced=$(few 2500 150)
 
 bad() {		# N PATH: with their share of the backlog
 	good=$url

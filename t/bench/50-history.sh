@@ -141,9 +141,14 @@ statement 'all counters' "
     select name, label, outcome, sum(value) from webhook_counters
     group by 1, 2, 3"
 id=$(sql 'select max(id) from webhook_dlq')
+statement 'hook-dlq, the days' "$(cat "$top/sql/query/dlq-days.sql")" \
+    "'webhook_deliveries_dead', null, null"
+dead=$(sql "select format('%L, %L', min(finished_at)::date,
+    max(finished_at)::date + 1) from webhook_deliveries_dead")
 statement 'hook-dlq list, 1,000 dead' "$(cat "$top/sql/query/dlq-list.sql")" \
-    "'-infinity', 0, 1000, null, null, null, null, null, null"
-statement 'hook-dlq show, 1 of 2' "$(cat "$top/sql/query/dlq-find.sql")" "$id"
+    "'-infinity', 0, 1000, null, null, null, null, $dead"
+statement 'hook-dlq show, 1 of 2' "$(cat "$top/sql/query/dlq-find.sql")" \
+    "$id, '{failed,expired}', $dead"
 statement 'hook-dlq show, 2 of 2' "$(cat "$top/sql/query/dlq-show.sql")" \
     "$id, $(sql "select format('%L, %L, %L, %L, %L', state, finished_at,
 	outbox_created_at, created_at - interval '1 h', now())
@@ -168,7 +173,7 @@ start hook-stat -l "$at"
 stat=$pid
 until_true 20 'curl -s -o "$work/metrics" "http://$at/readyz"'
 walls=''
-for i in $(seq "$(few 6 3)"); do
+for i in $(seq "$(few 6 2)"); do
 	took=$(curl -s -f -o "$work/metrics" -w '%{time_total}' \
 	    "http://$at/metrics") || die '/metrics fails'
 	walls="$walls $took"

@@ -2,9 +2,10 @@
 # Somebody keeps an old snapshot for the whole drain, so that no dead row can
 # be vacuumed: against the same drain without.
 . "${0%/*}/lib.sh"
-start_pg max_prepared_transactions=10
+# What is left behind here would bear on the others.
+quick || start_pg
 start_nginx
-n=$(few 300000 10000)
+n=$(few 300000 6000)
 held=
 
 hold() {	# DATABASE STATEMENTS: a session that stays open with them

@@ -3,7 +3,7 @@
 # without the trigger that wakes these.
 . "${0%/*}/lib.sh"
 start_nginx
-seconds=$(few 6 1)
+long=$(few "-T 6" "-t 150")
 cat >"$work/one.sql" <<-'EOT'
 	insert into webhook_outbox (aggregate_id, event_type, payload)
 	values ('a', 'bench.event', '{"data":"PAD"}');
@@ -13,11 +13,12 @@ sed -i "s/PAD/$(printf %289s '' | tr ' ' x)/" "$work/one.sql"
 produce() {	# FOLLOWERS TRIGGER: adds to the variable of that name
 	bench_db
 	subs 1 max_concurrency=64
-	[ "$2" = 1 ] ||
-	    sql 'alter table webhook_outbox disable trigger webhook_wake'
+	word=$([ "$2" = 1 ] && echo enable || echo disable)
+	sql "alter table webhook_outbox $word trigger webhook_wake"
 	settle
 	[ "$1" = 0 ] || start_followers
-	pgbench -n -M prepared -c 16 -j 2 -T "$seconds" -f "$work/one.sql" \
+	# shellcheck disable=SC2086 # two words
+	pgbench -n -M prepared -c 16 -j 2 $long -f "$work/one.sql" \
 	    >"$work/pgbench" 2>&1 || die "$(tail -n 1 "$work/pgbench")"
 	[ "$1" = 0 ] || {
 		kill -9 "$deliver_pid"

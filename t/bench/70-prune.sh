@@ -3,8 +3,8 @@
 # does the one wait that waits longest?
 . "${0%/*}/lib.sh"
 days=$(few 10 3)
-rows=$(few 200000 20000)
-seconds=$(few 15 2)
+rows=$(few 200000 5000)
+seconds=$(few 15 1)
 cat >"$work/one.sql" <<-'EOT'
 	insert into webhook_outbox (aggregate_id, event_type, payload)
 	values ('a', 'bench.event', '{"n":1}');
@@ -50,7 +50,7 @@ row 'longest commit of 16 producers' "$alone" ms
 note 'producers and hook-prune'
 sql "drop table webhook_outbox_$(date -u -d '14 days' +%Y%m%d)"
 (
-	sleep 1
+	sleep "$(few 1 0.2)"
 	timed hook-prune
 	echo "$wall" >"$work/wall"
 ) &

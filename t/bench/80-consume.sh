@@ -10,7 +10,7 @@ fill() {	# N
 	    || ',\"pad\":\"' || repeat('x', 270) || '\"}', 'UTF8')
 	    from generate_series(1, $1) n" >/dev/null
 	sql 'vacuum analyze webhook_inbox'
-	sql checkpoint
+	quick || sql checkpoint
 }
 rate() {	# N option ... -- command: $rates
 	n=$1
@@ -23,7 +23,7 @@ rate() {	# N option ... -- command: $rates
 	done
 }
 
-runs=$(few 6000 1000)
+runs=$(few 6000 500)
 lines=$(few 100000 10000)
 bench_db
 rate "$runs" -j 4 -- /bin/true

@@ -13,7 +13,7 @@ row 'peak memory with 1,000 in flight' "$rss" KiB le 40960
 stop "$recv_pid"
 
 start_nginx
-n=$(few 1000000 30000)
+n=$(few 1000000 20000)
 note "$n deliveries"
 bench_db
 subs 10 max_concurrency=20
