@@ -11,7 +11,6 @@
  */
 #ifndef DB_H
 #define DB_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +35,7 @@ struct db {
 	int			 any_schema;	/* set before db_open() */
 	int			 patient;	/* db_open() waits for setup */
 	int64_t			 connect_by_ms;	/* CLOCK_MONOTONIC */
+	unsigned		 turn, hosts, timeout_s; /* db_host.h */
 	char			 sqlstate[6];	/* "" until one fails */
 	int			 code;		/* sysexits code, or 0 */
 	char			 why[512];	/* db_error() */

@@ -18,18 +18,21 @@
 #include "config.h"
 #include "db.h"
 #include "db_async.h"
+#include "db_host.h"
 #include "db_int.h"
 
-#define CONNECT_TIMEOUT	"10"	/* seconds, unless conninfo says otherwise */
+#define CONNECT_TIMEOUT_S 10	/* a host, unless connect_timeout is given */
 #define TCP_TIMEOUT_MS	"30000"	/* a host that vanished is noticed */
 
 /* What db.connecting waits for. */
 enum { LOGIN = 1, SETUP };
 
 static int	 connected(struct db *);
+static int	 dial(struct db *, const char *);
 static int	 finish_connect(struct db *);
 static int	 good_setup(struct db *, int);
 static int	 log_in(struct db *);
+static int	 patiently(struct db *);
 static int	 send_setup(struct db *);
 static int	 step_sent(struct db *);
 
@@ -85,17 +88,10 @@ no_notice(void *arg, const char *text)
 int
 db_start(struct db *db, const char *conninfo, const char *tool)
 {
-	/* What is before dbname gives way to the conninfo. */
-	const char	*key[] = { "connect_timeout", "tcp_user_timeout",
-			    "keepalives_idle", "keepalives_interval",
-			    "keepalives_count", "fallback_application_name",
-			    "dbname", "application_name", "client_encoding",
-			    NULL };
-	const char	*val[] = { CONNECT_TIMEOUT, TCP_TIMEOUT_MS, "10", "5",
-			    "4", tool, conninfo, tool, "UTF8", NULL };
 	int		 (*wait)(void *, int, int, int) = db->wait;
 	void		*wait_arg = db->wait_arg;
 	int		 any_schema = db->any_schema;
+	unsigned	 turn = db->turn;
 	PQconninfoOption *o;
 	char		*why = NULL;
 
@@ -103,6 +99,7 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 	db->wait = wait;
 	db->wait_arg = wait_arg;
 	db->any_schema = any_schema;
+	db->turn = turn;
 	db->tool = tool;
 	if (conninfo != NULL && (strchr(conninfo, '=') != NULL ||
 	    strstr(conninfo, "://") != NULL)) {
@@ -114,28 +111,75 @@ db_start(struct db *db, const char *conninfo, const char *tool)
 		}
 		PQconninfoFree(o);
 	}
-	if (getenv("PGCONNECT_TIMEOUT") != NULL)
-		val[0] = getenv("PGCONNECT_TIMEOUT");
+	if (dial(db, conninfo) == -1)
+		return -1;
+	db->connecting = LOGIN;
+	db->wants_write = 1;
+	db->connect_by_ms = now_ms() + (int64_t)db->timeout_s * 1000;
+	return 0;
+}
+
+/* Begin to connect, to the host whose turn it is. */
+static int
+dial(struct db *db, const char *conninfo)
+{
+	struct db_hosts	 h = { 0 };
+	/* What is before dbname gives way to the conninfo. */
+	const char	*key[] = { "tcp_user_timeout", "keepalives_idle",
+			    "keepalives_interval", "keepalives_count",
+			    "target_session_attrs",
+			    "fallback_application_name",
+			    "dbname", "application_name", "client_encoding",
+			    "host", "hostaddr", "port", NULL };
+	const char	*val[] = { TCP_TIMEOUT_MS, "10", "5", "4",
+			    "read-write", db->tool, conninfo, db->tool,
+			    "UTF8", NULL, NULL, NULL, NULL };
+	const size_t	 attrs = 4, host = 9;
+	int		 rc;
+
+	if (getenv("PGTARGETSESSIONATTRS") != NULL)
+		val[attrs] = getenv("PGTARGETSESSIONATTRS");
 	db->conn = PQconnectStartParams(key, val, 1);
+	if (db->conn == NULL ||
+	    (rc = db_hosts(&h, db->conn, db->turn)) == -1)
+		return db_fail(db, EX_TEMPFAIL, "out of memory");
+	db->hosts = h.n;
+	db->timeout_s = h.timeout_s > 0 ? (unsigned)h.timeout_s :
+	    CONNECT_TIMEOUT_S;
+	if (db->turn % h.n != 0) {
+		PQfinish(db->conn);
+		val[host] = h.host;
+		val[host + 1] = h.hostaddr;
+		val[host + 2] = h.port;
+		db->conn = PQconnectStartParams(key, val, 1);
+	}
+	db_hosts_free(&h);
 	if (db->conn == NULL)
 		return db_fail(db, EX_TEMPFAIL, "out of memory");
 	PQsetNoticeProcessor(db->conn, no_notice, NULL);
-	if (PQstatus(db->conn) == CONNECTION_BAD)
-		return db_failed_conn(db);
-	db->connecting = LOGIN;
-	db->wants_write = 1;
-	db->connect_by_ms = now_ms() + atoi(CONNECT_TIMEOUT) * 1000;
-	return 0;
+	return PQstatus(db->conn) == CONNECTION_BAD ? db_failed_conn(db) : 0;
 }
 
 int
 db_open(struct db *db, const char *conninfo, const char *tool)
 {
+	unsigned	 tried = 0, turn;
+	int		 rc;
+
+	do {
+		turn = db->turn;
+		db_close(db);
+		rc = db_start(db, conninfo, tool) == -1 ? -1 : patiently(db);
+	} while (rc == -1 && db->turn != turn && ++tried < db->hosts);
+	return rc;
+}
+
+static int
+patiently(struct db *db)
+{
 	struct pollfd	 pfd;
 	int		 rc;
 
-	if (db_start(db, conninfo, tool) == -1)
-		return -1;
 	db->patient = 1;
 	while ((rc = db_step(db)) == 0) {
 		if (db->wait != NULL) {
@@ -147,12 +191,7 @@ db_open(struct db *db, const char *conninfo, const char *tool)
 		}
 		pfd.fd = db_socket(db);
 		pfd.events = db->wants_write ? POLLOUT : POLLIN;
-		rc = poll(&pfd, 1, db->connecting == LOGIN ?
-		    atoi(CONNECT_TIMEOUT) * 1000 : -1);
-		if (rc == 0)
-			return db_fail(db, EX_TEMPFAIL,
-			    "database: no answer within %s s",
-			    CONNECT_TIMEOUT);
+		rc = poll(&pfd, 1, db->connecting == LOGIN ? 1000 : -1);
 		if (rc == -1 && errno != EINTR)
 			return db_fail(db, EX_TEMPFAIL, "poll: %s",
 			    strerror(errno));
@@ -255,9 +294,11 @@ finish_connect(struct db *db)
 		rc = 0;
 	}
 	if (rc == 0 && now_ms() >= db->connect_by_ms &&
-	    (db->connecting == LOGIN || !db->patient))
-		return db_fail(db, EX_TEMPFAIL, "database: no answer"
-		    " within %s s", CONNECT_TIMEOUT);
+	    (db->connecting == LOGIN || !db->patient)) {
+		db->turn++;
+		return db_fail(db, EX_TEMPFAIL, "database: no answer from"
+		    " %s within %u s", PQhost(db->conn), db->timeout_s);
+	}
 	return rc;
 }
 

@@ -92,4 +92,28 @@ run hook-reconcile
 is "$rc $(cat "$work/out" "$work/err")" '0 ' \
     'hook-reconcile finds nothing missing, doubled or stuck'
 
+# The first of several hosts has no power: it takes the connection, or not,
+# and says nothing.
+start perl -MIO::Socket::INET -e '$| = 1; my $s = IO::Socket::INET->new(
+    Listen => 5, LocalAddr => "127.0.0.1"); print $s->sockport, "\n";
+    sleep 600'
+wait_for 5 '[ -s "$out" ]'
+stop "$fan"
+stop "$one"
+export PGPORT="$(cat "$out"),$PGPORT" PGHOST="127.0.0.1,$PGHOST"
+export PGCONNECT_TIMEOUT=2
+run hook-sub list
+is "$rc $(cat "$work/err")" '0 ' 'a mute host: the next one is asked'
+fanout
+worker
+worker_pid=$pid
+wait_for 20 '[ "$(sql "select count(distinct application_name)
+    from pg_stat_activity where application_name in
+    (\$\$hook-fanout\$\$, \$\$hook-deliver\$\$)")" = 2 ]' \
+    '... by followers, too'
+events slow 1
+wait_for 20 '[ "$(seen /slow)" = 93 ]' '... which go on'
+stop "$worker_pid"
+is $rc 0 '... and stop'
+
 done_testing
