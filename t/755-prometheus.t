@@ -28,7 +28,8 @@ sql "insert into webhook_outbox (event_type, payload)
 hook-fanout
 hook-deliver
 sql "insert into webhook_counters (name, label, outcome, value)
-    values ('received', 'gh', 'stored', 3), ('consumed', 'gh', 'done', 2);
+    values ('received', 'gh', 'stored', 3), ('consumed', 'gh', 'done', 2),
+	('messages_pruned', 'gh', 'done', 2);
     update webhook_secrets set expires_at = now() + interval '9 days'
     where subscription_id = 1;
     insert into webhook_inbox (source, message_id, body)
