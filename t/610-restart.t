@@ -100,7 +100,8 @@ start perl -MIO::Socket::INET -e '$| = 1; my $s = IO::Socket::INET->new(
 wait_for 5 '[ -s "$out" ]'
 stop "$fan"
 stop "$one"
-export PGPORT="$(cat "$out"),$PGPORT" PGHOST="127.0.0.1,$PGHOST"
+mute=$(cat "$out")
+export PGPORT="$mute,$PGPORT" PGHOST="127.0.0.1,$PGHOST"
 export PGCONNECT_TIMEOUT=2
 run hook-sub list
 is "$rc $(cat "$work/err")" '0 ' 'a mute host: the next one is asked'
