@@ -12,8 +12,8 @@
 # man/* is found by its name; nothing here needs an edit.
 
 VERSION	= 0.2.1
-PREFIX	= /usr/local
-DESTDIR	=
+PREFIX	?= /usr/local
+DESTDIR	?=
 
 ifdef SAN
 BUILD	?= build-san
@@ -127,7 +127,7 @@ bench:
 	@BUILD=build-bench SAN= MAKEFLAGS= scripts/bench $(BENCH)
 
 # Seconds, or 90s, 10m, 2h.
-SOAK	= 10m
+SOAK	?= 10m
 soak: tests
 	@BUILD=$(BUILD) SOAK=$(SOAK) MAKEFLAGS= scripts/soak
 

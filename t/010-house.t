@@ -30,6 +30,10 @@ have=$(cd "$work/root/usr" && find . -path ./share/hookutils/etc -prune -o \
 is "$have" "$want" '... installs every tool, page, schema file, no more'
 is "$(find "$work/root" -path "$work/root/usr" -prune -o -type f -print)" '' \
     '... and nothing outside PREFIX'
+DESTDIR=/dest PREFIX=/opt run make -n install BUILD="$BUILD" SAN="${SAN-}"
+like "$(cat "$work/out")" '/dest/opt/' 'both count from the environment, too'
+SOAK=7 run make -n soak BUILD="$BUILD" SAN="${SAN-}"
+like "$(cat "$work/out")" 'SOAK=7 ' '... and so does SOAK'
 
 PATH=$work/root/usr/bin:/usr/bin:/bin HOOK_SCHEMA=installed run hook migrate
 exits 0 'the installed hook finds the installed hook-migrate and its schema'
