@@ -1,45 +1,77 @@
 #include <stdio.h>
+#include <time.h>
 
 #include "refusal.h"
 
 #define LOG_BURST	50		/* lines about refusals at once */
 #define LOG_EVERY_MS	500		/* and one each, after that */
 #define OTHERS_MAX	64		/* secrets that a hint may name */
+#define OTHERS_BYTES	((size_t)8 * 1024 * 1024)	/* hashed for these */
+#define HINTS_US	50000		/* of CPU for causes at once */
+#define HINTS_SHARE	25		/* and one in so many after that */
 
-static size_t	 others(const struct receive *, const struct source *, int64_t,
-		    struct hint_other *);
+static int64_t	 cpu_us(void);
+static size_t	 others(const struct receive *, const struct source *,
+		    const struct hint *, struct hint_other *);
 
+/*
+ * To look for a cause takes a hundred times what the refusal takes, and
+ * anybody can make us do it, while others wait.
+ */
 void
 refusal_reason(const struct receive *rc, const struct source *src,
     const char *why, const struct hint *h, struct buf *out)
 {
 	static struct hint_other	 other[OTHERS_MAX];
+	static int64_t			 last_ms, credit_us = HINTS_US;
 	struct hint			 full;
+	int64_t				 now_ms = follow_now_ms(), began_us;
 
 	if (h == NULL || h->scheme == NULL)
 		return;
+	credit_us += (now_ms - last_ms) * 1000 / HINTS_SHARE;
+	last_ms = now_ms;
+	if (credit_us > HINTS_US)
+		credit_us = HINTS_US;
+	if (buf_adds(out, why) == -1 || credit_us < 0)
+		return;
+	began_us = cpu_us();
 	full = *h;
 	full.other = other;
-	full.nother = others(rc, src, h->now, other);
-	if (buf_adds(out, why) == -1 || hint_add(&full, why, out) == -1)
+	full.nother = others(rc, src, h, other);
+	if (hint_add(&full, why, out) == -1)
 		buf_reset(out);
+	credit_us -= cpu_us() - began_us;
+}
+
+static int64_t
+cpu_us(void)
+{
+	struct timespec	 ts;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == -1)
+		return 0;
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
 /* The live secrets of other sources: one of them may be what was meant. */
 static size_t
-others(const struct receive *rc, const struct source *src, int64_t now,
-    struct hint_other *other)
+others(const struct receive *rc, const struct source *src,
+    const struct hint *h, struct hint_other *other)
 {
 	struct sign_key	*key[SOURCE_KEYS];
 	struct source	*s;
 	size_t		 i, k, keys, n = 0;
+	size_t		 most = OTHERS_BYTES / (h->message.body_len + 1);
 
-	for (i = 0; i < rc->sources.n; i++) {
+	if (most > OTHERS_MAX)
+		most = OTHERS_MAX;
+	for (i = 0; i < rc->sources.n && n < most; i++) {
 		s = rc->sources.all[i];
 		if (s == src || s->scheme == NULL)
 			continue;
-		keys = source_keys(s, now, key);
-		for (k = 0; k < keys && n < OTHERS_MAX; k++)
+		keys = source_keys(s, h->now, key);
+		for (k = 0; k < keys && n < most; k++)
 			other[n++] = (struct hint_other){ s->name, s->scheme,
 			    key[k] };
 	}

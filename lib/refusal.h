@@ -11,7 +11,8 @@
 
 /*
  * Append why, with the likely cause; for what is unknown too, or the time it
- * takes would tell which names are not.  Nothing where there is no hint.
+ * takes would tell which names are not.  Nothing where there is no hint;
+ * without a cause where too much time went into those before.
  */
 void	 refusal_reason(const struct receive *, const struct source *,
 	    const char *why, const struct hint *, struct buf *);

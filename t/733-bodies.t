@@ -162,4 +162,24 @@ check '... and a small one is served, within bounded memory'
 try 'good as ever' <<'EOT'
 post(body => 'x' x 1000) == 202
 EOT
+
+# Why a signature is bad takes long to find out, where the body is large.
+stop "$rcv_pid"
+receiver -m 2097152
+try 'large bodies with bad signatures' <<'EOT'
+my @r = map { post(body => "a\n" x 1000000, secret => 'wrong') } 1 .. 20;
+same("@r", '401 ' x 19 . '401')
+EOT
+grep 'source=gh status=401' "$rcv_log" >"$work/refused"
+like "$(head -n 1 "$work/refused")" 'match: another secret' \
+    '... the log says the likely cause of the first'
+is "$(wc -l <"$work/refused") $(grep -c 'reason="signature does not match"' \
+    "$work/refused" | sed 's/^[1-9].*/some/')" '20 some' \
+    '... and spends no more time on them than others can spare'
+cause_told() {
+	curl -s -o /dev/null -d x -H "X-Hub-Signature-256: sha256=$(
+	    printf %064d 0)" "$rcv/webhooks/gh"
+	tail -n 1 "$rcv_log" | grep -q 'match: another secret'
+}
+wait_for 60 cause_told '... but it says it again later'
 done_testing
