@@ -176,8 +176,11 @@ echo "$by_index load 'auto_explain'; set auto_explain.log_min_duration = 0;
     set auto_explain.log_nested_statements = on; set client_min_messages = log;
     select * from webhook_inbox_claim('s', null, null, '-infinity', 0, 10, 'x',
 	'1 s', '\$.n', '{x}')" | psql -X -q -A -t >"$work/plan" 2>&1
+like "$(grep 'order_key IS NULL' "$work/plan" | head -n 1)" \
+    'Index Cond: \(\(source = .*order_key IS NULL\)' \
+    '-k: what has no key yet by that'
 is "$(grep -c 'Index Scan .*_pkey on webhook_inbox i' "$work/plan") $(grep -c \
-    'Index Cond: (id = ANY ' "$work/plan")" '4 4' '-k: by id'
+    'Index Cond: (id = ANY ' "$work/plan")" '4 4' '... all else by id'
 like "$(grep 'order_key >= r.key' "$work/plan")" \
     'Index Cond: \(\(source = .*order_key >= r.key\) AND \(order_key <= ' \
     '... and the first of a key by that'

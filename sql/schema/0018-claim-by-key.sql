@@ -2,9 +2,10 @@
 -- lock: none
 --
 -- As it was in 0010, but what was an "=" that could become a walk through all
--- messages is a look-up by the primary key now ("= any (array[...])"), what
--- comes first of a key can only be found by webhook_inbox_order, and of a
--- thousand messages of one key only the first is looked into.
+-- messages is a look-up by the primary key now ("= any (array[...])"); what
+-- comes first of a key, or has none yet, can only be found by
+-- webhook_inbox_order, and not by a walk through all that was ever done; and
+-- of a thousand messages of one key only the first is looked into.
 
 -- What sql/query/inbox_claim.sql does, but of each key only the message that
 -- was stored first, and only while no other of it is leased.  To say so of a
@@ -38,7 +39,7 @@ begin
 	from (select n.id as nid from webhook_inbox n
 	    where source = of_source and state = 'pending'
 		and order_key is null
-	    order by n.id limit 500) n
+	    order by order_key, n.id limit 500) n
 	where i.id = any (array[nid]) and order_key is null;
 	get diagnostics keyed = row_count;
 
