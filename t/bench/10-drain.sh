@@ -3,7 +3,7 @@
 # hook-deliver and PostgreSQL.
 . "${0%/*}/lib.sh"
 start_nginx
-n=$(few 100000 10000)
+n=$(few 100000 8000)
 
 drain() {	# WORKERS LANES CAP: $rate, $cpu_each; $db_each (seconds)
 	bench_db

@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 start_nginx
 rows=$(few 10000000 60000)
-n=$(few 100000 10000)
+n=$(few 100000 8000)
 
 drain() {	# $rate, beside $bare_rate
 	bare "$n"

@@ -2,8 +2,8 @@
 # Many lanes: all with one delivery due, and all idle beside a few busy ones.
 . "${0%/*}/lib.sh"
 start_nginx
-many=$(few 100000 5000)
-n=$(few 100000 10000)
+many=$(few 100000 4000)
+n=$(few 100000 8000)
 
 # Mean time of a claim, and of a look that finds the queue's end.
 track() {

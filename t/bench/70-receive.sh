@@ -3,7 +3,7 @@
 # refuses (what was signed was changed, so nothing is stored); how long an
 # answer takes at a moderate pace; memory of idle connections.
 . "${0%/*}/lib.sh"
-n=$(few 100000 10000)
+n=$(few 100000 8000)
 pace=1000
 bench_db
 printf whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE= >"$work/secret"
