@@ -11,7 +11,7 @@
 with mine as materialized (
 	select s.id, s.tenant, s.name, s.failing_since
 	from webhook_lanes l
-	join webhook_subscriptions s on s.id = l.subscription_id
+	join webhook_subscriptions s on s.id = any (array[l.subscription_id])
 	where l.subscription_id = $1 and l.fence = $2
 ), changed as (
 	update webhook_subscriptions s
@@ -21,7 +21,7 @@ with mine as materialized (
 	    state_reason = case $3 when 'disabled' then $4
 		else s.state_reason end
 	from mine m
-	where s.id = m.id
+	where s.id = any (array[m.id])
 ), told as (
 	insert into webhook_outbox (tenant, aggregate_id, event_type, payload)
 	select '_ops', 'subscription ' || m.id, 'webhook.subscription.' || $3,

@@ -32,7 +32,7 @@ set owner = $1, fence = l.fence + 1,
     tokens = case when due.taken then 0 else l.tokens end,
     tokens_at = case when due.taken then now() else l.tokens_at end
 from due
-where l.subscription_id = due.subscription_id
+where l.subscription_id = any (array[due.subscription_id])
 returning l.subscription_id, l.fence, due.taken,
     coalesce((extract(epoch from l.hold_until - now()) * 1000)::bigint, -1),
     l.failures, l.breaker = 'open', l.tokens,

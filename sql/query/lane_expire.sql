@@ -7,7 +7,8 @@
 with mine as materialized (
 	select l.subscription_id
 	from unnest($1::bigint[], $2::bigint[]) as w (id, fence)
-	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
+	join webhook_lanes l on l.subscription_id = any (array[w.id])
+	    and l.fence = w.fence
 ), over as materialized (
 	select p.id from mine m
 	cross join lateral (
@@ -20,7 +21,7 @@ with mine as materialized (
 	set state = 'expired', finished_at = now(),
 	    last_error = $3 || coalesce('; before: ' || d.last_error, '')
 	from over o
-	where d.id = o.id and d.state = 'pending'
+	where d.id = any (array[o.id]) and d.state = 'pending'
 	returning d.id, d.event_type
 ), counted as (
 	insert into webhook_counters (name, label, outcome, shard, value)

@@ -11,8 +11,9 @@ with mine as materialized (
 	    case l.breaker when 'open' then 1 else s.max_concurrency end
 		as room
 	from unnest($1::bigint[], $2::bigint[]) as w (id, fence)
-	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
-	join webhook_subscriptions s on s.id = l.subscription_id
+	join webhook_lanes l on l.subscription_id = any (array[w.id])
+	    and l.fence = w.fence
+	join webhook_subscriptions s on s.id = any (array[l.subscription_id])
 ), sent as materialized (
 	select f.id, m.most from mine m
 	cross join lateral (
@@ -50,7 +51,7 @@ with mine as materialized (
 	    last_status = null,
 	    last_error = 'no outcome known: the worker stopped'
 	from sent s
-	where d.id = s.id and d.state = 'pending'
+	where d.id = any (array[s.id]) and d.state = 'pending'
 	returning d.id, d.attempts, d.event_type, d.state
 ), told as (
 	insert into webhook_attempts (delivery_id, attempt, at, error)

@@ -13,7 +13,8 @@ with mine as materialized (
 	select w.* from unnest($1::bigint[], $2::bigint[], $3::bigint[],
 	    $4::integer[], $5::boolean[], $6::integer[])
 	    as w (id, fence, hold_ms, failures, open, tokens)
-	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
+	join webhook_lanes l on l.subscription_id = any (array[w.id])
+	    and l.fence = w.fence
 	where l.owner is not null
 	order by w.id
 	for no key update of l skip locked
@@ -27,5 +28,5 @@ set owner = null, leased_until = null,
     breaker = case when m.open then 'open' else 'closed' end,
     tokens = m.tokens / 1000.0, tokens_at = now()
 from mine m
-where l.subscription_id = m.id and l.fence = m.fence
+where l.subscription_id = any (array[m.id]) and l.fence = m.fence
 returning l.subscription_id, l.fence, l.next_due_at

@@ -23,11 +23,12 @@ with beat as (
 ), mine as materialized (
 	select l.subscription_id, l.leased_until
 	from unnest($5::bigint[], $6::bigint[]) as w (id, fence)
-	join webhook_lanes l on l.subscription_id = w.id and l.fence = w.fence
+	join webhook_lanes l on l.subscription_id = any (array[w.id])
+	    and l.fence = w.fence
 	where l.owner = $1
 ), aging as materialized (
 	select l.subscription_id from webhook_lanes l
-	where l.subscription_id in (select subscription_id from mine)
+	where l.subscription_id = any (array(select subscription_id from mine))
 	    and l.owner = $1 and l.leased_until
 		< now() + $3::bigint * interval '1 ms' * 0.7
 	order by l.subscription_id
@@ -37,12 +38,14 @@ with beat as (
 	set leased_until = now() + $3::bigint * interval '1 ms',
 	    next_due_at = now() + $3::bigint * interval '1 ms'
 	from aging a
-	where l.subscription_id = a.subscription_id and l.owner = $1
+	where l.subscription_id = any (array[a.subscription_id])
+	    and l.owner = $1
 	returning l.subscription_id
 )
 select m.subscription_id, s.revision,
     (extract(epoch from m.leased_until - now()) * 1000)::bigint, null::bigint
-from mine m join webhook_subscriptions s on s.id = m.subscription_id
+from mine m
+join webhook_subscriptions s on s.id = any (array[m.subscription_id])
 union all
 select subscription_id, null, $3::bigint, null from renewed
 union all
