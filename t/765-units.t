@@ -195,7 +195,7 @@ grep -rhoE 'getenv\("(HOOK|PG)[A-Z_]*"\)|\$\{(HOOK|PG)[A-Z_]*' "$top/cmd" \
     >asked
 is "$(comm -13 said asked | xargs)" '' 'every variable that is read is in env'
 libpq=$(ldd "$BUILD/hook-fanout" | sed -nE 's/.*=> (.*libpq[^ ]*).*/\1/p')
-grep -aoE 'PG[A-Z]{3,}' "$libpq" | sort -u >>asked
+grep -aoE 'PG[A-Z_]{3,}' "$libpq" | sort -u >>asked
 is "$(sort -u asked | comm -23 said - | xargs)" '' \
     'everything in env is read, by us or by libpq'
 sed -E 's/^#([A-Z_]+=)/\1/' "$etc/env" | grep -E '^[A-Z_]+=' | sort >plain
