@@ -144,6 +144,11 @@ for page in "$top"/man/*.[1-8]; do
 	blocks "$page" "$work/$name.d"
 	for f in "$work/$name.d"/*.sh; do
 		[ -e "$f" ] || continue
+		if grep -q '^pg_dump' "$f" &&
+		    [ "$(tool_is pg_dump)" = older ]; then
+			skip "$name: pg_dump is older than the server"
+			continue
+		fi
 		run run_block "$f"
 		exits "$(cat "${f%.sh}.rc")" \
 		    "$name: $(sed -n '2{s/#/\\#/g;p;}' "$f")" ||
