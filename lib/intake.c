@@ -23,6 +23,7 @@ static const char	 listen[] =
 
 static void	 failed(struct intake *, struct intake_session *);
 static int	 finish(struct intake *, struct intake_session *);
+static int	 has_session(const struct intake *);
 static int	 is_first(const struct intake *, const struct intake_session *);
 static int	 next(struct intake *, struct intake_session *, int64_t);
 static void	 lost(struct intake *, struct intake_session *, const char *);
@@ -278,6 +279,19 @@ failed(struct intake *it, struct intake_session *s)
 	intake_not_stored(it, s);
 }
 
+static int
+has_session(const struct intake *it)
+{
+	int	 i;
+
+	for (i = 0; i < INTAKE_SESSIONS; i++)
+		if (it->session[i].doing != AWAY &&
+		    it->session[i].doing != CONNECT &&
+		    it->session[i].doing != SETUP)
+			return 1;
+	return 0;
+}
+
 static void
 lost(struct intake *it, struct intake_session *s, const char *why)
 {
@@ -285,7 +299,7 @@ lost(struct intake *it, struct intake_session *s, const char *why)
 	s->doing = AWAY;
 	db_close(&s->db);
 	intake_answer(it, &s->writing, INTAKE_AWAY);
-	if (!is_first(it, s))
+	if (has_session(it))
 		return;
 	it->ready = it->single = 0;
 	intake_answer(it, &it->waiting, INTAKE_AWAY);

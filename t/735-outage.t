@@ -96,6 +96,24 @@ wait "$lock" 2>/dev/null
 sql "select count(pg_terminate_backend(pid)) from pg_stat_activity
     where datname = current_database() and query ~ 'pg_sleep'" >/dev/null
 
+# One of its two sessions ends, then the other, and can't come back
+db=$PGDATABASE
+for which in one other; do
+	wait_for 20 '[ "$(sql "select count(*) from pg_stat_activity
+	    where application_name = '"'hook-receive'"'")" = 2 ]'
+	is "$(psql -X -q -A -t -d postgres -c \
+	    "alter database $db allow_connections false" \
+	    -c "select pg_terminate_backend(min(pid)) from pg_stat_activity
+	    where application_name = 'hook-receive'")" t "$which is ended"
+	export WHICH=$which
+	try "$which session is lost: what is left goes on" <<-'EOT'
+	my @r = map { post(id => "$ENV{WHICH}-$_") } 1 .. 9;
+	# The first may have been on its way there.
+	same(join(' ', @r[1 .. 8]), join ' ', (202) x 8)
+	EOT
+	psql -X -q -d postgres -c "alter database $db allow_connections true"
+done
+
 # A server that hangs
 server=$(head -n 1 "$own_cluster/data/postmaster.pid")
 backend=$(sql "select pid from pg_stat_activity
