@@ -26,7 +26,7 @@ drain() {	# WORKERS LANES CAP: $rate, $cpu_each; $db_each (seconds)
 		start hook-deliver -f
 		first=$pid
 		start hook-deliver -f
-		until_true 300 "[ \$(delivered) -ge $n ]"
+		until_delivered "$n"
 		wall=$(calc "$(now) - $began") cpu=0
 		stop "$first" "$pid"
 	fi

@@ -16,7 +16,7 @@ whole() {	# BATCH: $rate
 	else
 		"$BUILD/bench/pace" -c 2 -b "$1" -n $((n / $1))
 	fi || die 'pace fails'
-	until_true 300 "sleep 0.1; [ \$(delivered) -ge $n ]"
+	until_delivered "$n"
 	rate=$(calc "$n / ($(now) - $began)" %.0f)
 	stop "$fanout_pid" "$deliver_pid"
 }

@@ -50,6 +50,8 @@
 #	events N [COLUMN=SQL ...] N events, with payloads of 300 bytes
 #	fan_out			hook-fanout until nothing waits
 #	delivered		how many deliveries have been
+#	until_delivered N	waits, 300 s at most, at next to no cost: one
+#				session, where a psql for each look takes 14 ms
 #	settle [TABLE, ...]	vacuum analyze and a checkpoint, so that each
 #				run starts from the same
 #
@@ -352,6 +354,16 @@ fan_out() {
 delivered() {
 	sql "select coalesce(sum(value), 0) from webhook_counters
 	    where name = 'deliveries_finished' and outcome = 'delivered'"
+}
+
+until_delivered() {
+	PGOPTIONS='-c statement_timeout=300s' sql "do \$\$ begin
+	    while (select coalesce(sum(value), 0) < $1 from webhook_counters
+		where name = 'deliveries_finished' and outcome = 'delivered') loop
+		commit;
+		perform pg_sleep(0.02);
+		commit;
+	    end loop; end \$\$" || die "not within 300 s: $1 delivered"
 }
 
 settle() {
