@@ -359,7 +359,8 @@ delivered() {
 until_delivered() {
 	PGOPTIONS='-c statement_timeout=300s' sql "do \$\$ begin
 	    while (select coalesce(sum(value), 0) < $1 from webhook_counters
-		where name = 'deliveries_finished' and outcome = 'delivered') loop
+		where name = 'deliveries_finished'
+		    and outcome = 'delivered') loop
 		commit;
 		perform pg_sleep(0.02);
 		commit;
