@@ -14,7 +14,7 @@
 
 static int	 begin(struct srcdo *);
 static int	 end_secrets(struct srcdo *, const char *, const char *,
-		    const char *, char [24]);
+		    const char *, int, char [24]);
 static int	 fail(struct srcdo *, int, const char *, ...)
 		    __attribute__((__format__(printf, 3, 4)));
 static int	 fail_db(struct srcdo *);
@@ -106,7 +106,7 @@ srcdo_set(struct srcdo *s, const char *name, const struct srcopt *o,
 	if (db_rows(s->db) == 0)
 		return not_found(s, name);
 	if (word != NULL &&
-	    (end_secrets(s, name, "0", "handshake", id) == -1 ||
+	    (end_secrets(s, name, "0", "handshake", 1, id) == -1 ||
 	    put_secret(s, id, "handshake", word) == -1))
 		return -1;
 	return show(s, name);
@@ -121,7 +121,7 @@ srcdo_rotate(struct srcdo *s, const char *name, int64_t grace_ms,
 
 	snprintf(grace, sizeof(grace), "%" PRId64, grace_ms);
 	if (begin(s) == -1 ||
-	    end_secrets(s, name, grace, "signature", id) == -1)
+	    end_secrets(s, name, grace, "signature", (int)n, id) == -1)
 		return -1;
 	for (i = n; i > 0; i--)
 		if (put_secret(s, id, "signature", secret[i - 1]) == -1)
@@ -184,15 +184,21 @@ show(struct srcdo *s, const char *name)
 	return srcdo_show(s, name) == -1 ? -1 : finish(s);
 }
 
+/* To make room for n new ones. */
 static int
 end_secrets(struct srcdo *s, const char *name, const char *grace_ms,
-    const char *purpose, char id[24])
+    const char *purpose, int n, char id[24])
 {
 	if (db_run(s->db, &stmt_source_end, DB_ARGS(name, grace_ms, purpose,
 	    s->who, s->reason)) == -1)
 		return fail_db(s);
 	if (db_rows(s->db) == 0)
 		return not_found(s, name);
+	if (db_int(s->db, 0, 1) + n > SOURCE_KEYS)
+		return fail(s, EX_DATAERR, "source %s: %s secrets are taken"
+		    " already, of %d; the first ends %s: wait, or end them now"
+		    " with -g 0", name, db_col(s->db, 0, 1), SOURCE_KEYS,
+		    db_col(s->db, 0, 2));
 	snprintf(id, 24, "%s", db_col(s->db, 0, 0));
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <sysexits.h>
 
 #include "stmt.h"
+#include "sub.h"
 #include "subdo.h"
 
 static int	 begin(struct subdo *);
@@ -58,6 +59,10 @@ subdo_rotate(struct subdo *s, const char *id, int64_t grace_ms,
 		return fail_db(s);
 	if (db_rows(s->db) == 0)
 		return not_found(s, id);
+	if (db_int(s->db, 0, 1) >= SUB_KEYS)
+		return fail(s, EX_DATAERR, "subscription %s: %d secrets sign"
+		    " already, the first ends %s: wait, or end them now with"
+		    " -g 0", id, SUB_KEYS, db_col(s->db, 0, 2));
 	if (put_secret(s, id, k, secret) == -1)
 		return -1;
 	return show(s, id);

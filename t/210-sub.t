@@ -227,6 +227,17 @@ is "$(sql 'select count(*) from webhook_secrets where subscription_id = 1
 is "$(out .secret)" '"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="' \
     '-k brings the new one'
 is "$(audit 1)" "rotate|$(id -un)|leaked" 'the audit knows'
+for n in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	hook-sub rotate 1 >"$work/out" || exit
+done
+run hook-sub rotate 1
+is "$rc $(sed 's/ends [^:]*:[0-9]*:[0-9]*Z/ends TIME/' "$work/err") $(sql \
+    'select count(*) from webhook_secrets where subscription_id = 1
+    and (expires_at is null or expires_at > now())')" \
+    '65 hook-sub: subscription 1: 16 secrets sign already, the first ends'\
+' TIME: wait, or end them now with -g 0 16' \
+    'as many as can sign: one more is refused, or nothing would be sent'
+good hook-sub rotate -g 0 1
 run hook-sub rotate 99
 exits 1 'rotate of an unknown id'
 good hook-sub rotate --ed25519 1

@@ -95,6 +95,14 @@ is "$(sql "select count(*) from webhook_source_secrets k
 is "$(hook-source list -o json | jq -r 'select(.name == "shop") |
     (.next_ends_at | type)')" string 'the list says when one ends'
 
+for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	hook-source rotate -k "$work/two" shop >/dev/null || exit
+done
+run hook-source rotate -k "$work/two" shop
+is "$rc $(grep -c 'source shop: 16 secrets are taken already, of 16; the' \
+    "$work/err") $(secrets shop)" '65 1 16' 'no more than can be kept'
+hook-source rotate -g 0 -k "$work/two" shop >/dev/null
+
 # Settings
 hook-source set -t off -u '' --no-unpack shop >/dev/null
 is "$(sql "select tolerance_s, public_url, unpack from webhook_sources

@@ -5,7 +5,8 @@
 --   $3  text    purpose: signature or handshake
 --   $4  text    who
 --   $5  text    why, or null
--- One row: id; none if there is no such source.
+-- One row: id, how many are taken still, when the first of these ends; none if
+-- there is no such source.
 with hit as (
 	update webhook_sources set updated_at = now() where name = $1
 	returning id, name
@@ -24,4 +25,11 @@ with hit as (
 	    jsonb_build_object('grace_ms', $2, 'purpose', $3)
 	from hit
 )
-select id from hit
+select id, case when $2 > 0 then (select count(*) from webhook_source_secrets s
+	where s.source_id = hit.id and s.purpose = $3
+	    and (s.expires_at is null or s.expires_at > now())) else 0 end,
+    (select to_char(min(least(s.expires_at, now() + $2 * interval '1 ms')),
+	    'YYYY-MM-DD"T"HH24:MI:SS"Z"') from webhook_source_secrets s
+	where s.source_id = hit.id and s.purpose = $3
+	    and (s.expires_at is null or s.expires_at > now()))
+from hit

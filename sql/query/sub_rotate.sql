@@ -3,8 +3,9 @@
 --   $2  bigint  milliseconds from now; what ends sooner still does
 --   $3  text    who
 --   $4  text    why, or null
--- One row: id; none if there is no such subscription.  Touching its row
--- raises the revision, so that workers read the secrets again.
+-- One row: id, how many go on signing, when the first of these ends; none if
+-- there is no such subscription.  Touching its row raises the revision, so
+-- that workers read the secrets again.
 with hit as (
 	update webhook_subscriptions set updated_at = clock_timestamp()
 	where id = $1
@@ -20,4 +21,11 @@ with hit as (
 	    jsonb_build_object('grace_ms', $2)
 	from hit
 )
-select id from hit
+select id, case when $2 > 0 then (select count(*) from webhook_secrets s
+	where s.subscription_id = hit.id
+	    and (s.expires_at is null or s.expires_at > now())) else 0 end,
+    (select to_char(min(least(s.expires_at, now() + $2 * interval '1 ms')),
+	    'YYYY-MM-DD"T"HH24:MI:SS"Z"') from webhook_secrets s
+	where s.subscription_id = hit.id
+	    and (s.expires_at is null or s.expires_at > now()))
+from hit
