@@ -189,7 +189,8 @@ static int
 end_secrets(struct srcdo *s, const char *name, const char *grace_ms,
     const char *purpose, int n, char id[24])
 {
-	if (db_run(s->db, &stmt_source_end, DB_ARGS(name, grace_ms, purpose,
+	if (db_run(s->db, &stmt_source_lock, DB_ARGS(name)) == -1 ||
+	    db_run(s->db, &stmt_source_end, DB_ARGS(name, grace_ms, purpose,
 	    s->who, s->reason)) == -1)
 		return fail_db(s);
 	if (db_rows(s->db) == 0)

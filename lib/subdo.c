@@ -54,7 +54,8 @@ subdo_rotate(struct subdo *s, const char *id, int64_t grace_ms,
 	snprintf(grace, sizeof(grace), "%" PRId64, grace_ms);
 	if (begin(s) == -1)
 		return -1;
-	if (db_run(s->db, &stmt_sub_rotate, DB_ARGS(id, grace, s->who,
+	if (db_run(s->db, &stmt_sub_lock, DB_ARGS(id)) == -1 ||
+	    db_run(s->db, &stmt_sub_rotate, DB_ARGS(id, grace, s->who,
 	    s->reason)) == -1)
 		return fail_db(s);
 	if (db_rows(s->db) == 0)

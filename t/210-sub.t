@@ -238,6 +238,27 @@ is "$rc $(sed 's/ends [^:]*:[0-9]*:[0-9]*Z/ends TIME/' "$work/err") $(sql \
 ' TIME: wait, or end them now with -g 0 16' \
     'as many as can sign: one more is refused, or nothing would be sent'
 good hook-sub rotate -g 0 1
+
+# Two at once
+mkfifo "$work/rotates"
+start sh -c 'exec psql -X -q <"$1"' sh "$work/rotates"
+other=$pid
+exec 9>"$work/rotates"
+echo "begin; update webhook_subscriptions set updated_at = now() where id = 1;
+    insert into webhook_secrets (subscription_id, secret)
+    select 1, secret from webhook_secrets where subscription_id = 1
+    and expires_at is null;" >&9
+wait_for 10 '[ "$(sql "select count(*) from pg_stat_activity
+    where datname = current_database()
+    and state = '"'idle in transaction'"'")" = 1 ]'
+start hook-sub rotate 1
+wait_for 10 '[ "$(sql "select count(*) from pg_stat_activity
+    where datname = current_database() and wait_event_type = '"'Lock'"'")" = 1 ]'
+echo 'commit;' >&9
+exec 9>&-
+wait "$pid" "$other"
+is "$(sql 'select count(*) from webhook_secrets where subscription_id = 1
+    and expires_at is null')" 1 'of two at once, the second ends what the first made'
 run hook-sub rotate 99
 exits 1 'rotate of an unknown id'
 good hook-sub rotate --ed25519 1
