@@ -142,6 +142,10 @@ is "$(cd sql/schema && ls | cut -c1-4 | xargs)" \
 like "$(sed -n '/^## /{p;q;}' NEWS.md)" "^## $version" \
     'NEWS begins with this version'
 is "$(find t/*.t ! -perm -111)" '' 'every test script can be run'
+is "$(for t in t/*.t; do
+	tail -n 1 "$t" | grep -qE '^done_testing$|^[A-Z=${}:0-9-]* ?exec ' ||
+	    echo "$t"
+done)" '' '... and ends with its plan, or as another one'
 is "$(for t in $tools; do
 	grep -qw "$t" t/[1-8]*.t || echo "$t"
 done)" '' 'every tool is run by a test script'

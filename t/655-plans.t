@@ -58,3 +58,4 @@ sql "insert into webhook_subscriptions (name, url) values ('a', 'http://x/');
     values ('x', '', '', 0, 1)"
 sql 'vacuum analyze'
 check_all 'one row'
+done_testing
