@@ -16,8 +16,8 @@
 --                  was behind, the number may be another delivery's
 --   $14 text       worker
 -- Durations are counted by the first of the bounds that they are below.
--- Looked up by "= any (array[...])", which has no plan but by index: a plan made
--- while a table held one row may stay for a minute (t/655).
+-- Looked up by "= any (array[...])", which is planned by index whatever the
+-- table held then, but on PostgreSQL 18: such a plan may stay for a minute.
 -- One row: how many were written.  A delivery that is no longer pending (its
 -- subscription was removed, or it was sent by a later owner) is left alone.
 with r as materialized (
